@@ -26,7 +26,7 @@ pub mod stream;
 #[cfg(test)]
 mod tests;
 
-use crate::{Stored, clock, purge::Log};
+use crate::{Memory, Stored, clock, purge::Log};
 use errands::Errands;
 use guard::Guard;
 use http::HeaderMap;
@@ -72,7 +72,7 @@ pub struct SharedTier(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     config: Config,
-    log: Arc<Log>,
+    memory: Arc<Memory>,
     guard: Guard,
     /// The number of responses on their way to the server.
     keeping: AtomicUsize,
@@ -111,12 +111,13 @@ impl Question<'_> {
 #[derive(Debug)]
 pub enum SharedTierLookup {
     /// These, the most recent first; none of them is purged. Of large ones, only the one that answers the request: the
-    /// others are not read.
+    /// others are not read. They count in the budget no more, so memory must [adopt](Memory::adopt) them at once.
     Here(Vec<Arc<Stored>>),
     /// Nothing, and this node is to fetch it and [keep](SharedTier::keep) the result. Others wait while the lease
     /// lives.
     Lead(Lease),
-    /// Nothing, and nobody is asked to wait: the tier is out of order, or this node waited for another in vain.
+    /// Nothing, and nobody is asked to wait: the tier is out of order, memory has no room for the body that is there, or
+    /// this node waited for another in vain.
     Nothing,
 }
 
@@ -141,24 +142,25 @@ fn is_memcached(config: &Config) -> bool {
 }
 
 impl SharedTier {
-    /// Reads the address. Connects when it is first used, on each worker's own runtime.
+    /// Reads the address. Connects when it is first used, on each worker's own runtime. `memory` has the log of purges,
+    /// and the budget in which bodies count that are being read.
     ///
     /// # Errors
     /// The address is malformed.
-    pub fn new(config: Config, log: Arc<Log>) -> Result<Arc<Self>, BadUrl> {
+    pub fn new(config: Config, memory: Arc<Memory>) -> Result<Arc<Self>, BadUrl> {
         let remote = remote(&config)?;
         if is_memcached(&config) {
-            log.place_by_clock(clock::now());
+            memory.log().place_by_clock(clock::now());
         }
-        Ok(Self::over(config, log, remote))
+        Ok(Self::over(config, memory, remote))
     }
 
     /// Makes the tier over any server.
-    pub fn over(config: Config, log: Arc<Log>, remote: Box<dyn Remote>) -> Arc<Self> {
+    pub fn over(config: Config, memory: Arc<Memory>, remote: Box<dyn Remote>) -> Arc<Self> {
         let guard = Guard::new(remote, config.timeout);
         Arc::new(Self(Arc::new(Inner {
             config,
-            log,
+            memory,
             guard,
             keeping: AtomicUsize::new(0),
             writing: keeping::Writing::default(),
@@ -234,6 +236,10 @@ impl SharedTier {
 }
 
 impl Inner {
+    fn log(&self) -> &Log {
+        self.memory.log()
+    }
+
     fn name(&self, key: &[u8]) -> String {
         name::of(&self.config.prefix, key, self.guard.remote().limits().key)
     }

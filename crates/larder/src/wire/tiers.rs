@@ -81,12 +81,12 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     let disk = journal
         .as_ref()
         .and(config.disk.as_ref())
-        .and_then(|disk| self::disk(disk, config.purge.log.as_ref(), log.clone()));
+        .and_then(|disk| self::disk(disk, config.purge.log.as_ref(), log));
     let outage = Arc::new(Outage::default());
     let shared = config
         .shared
         .as_ref()
-        .and_then(|config| self::shared(config, log, outage.clone()));
+        .and_then(|config| self::shared(config, memory.clone(), outage.clone()));
     let remember = Remember {
         fetches: FETCHES,
         shared: config.shared.as_ref().map(|config| config.max_ttl),
@@ -212,8 +212,12 @@ fn disk(config: &store::disk::Config, place: Option<&PathBuf>, log: Arc<Log>) ->
     }
 }
 
-fn shared(config: &shared::Config, log: Arc<Log>, outage: Arc<Outage>) -> Option<Arc<SharedTier>> {
-    match SharedTier::new(config.clone(), log) {
+fn shared(
+    config: &shared::Config,
+    memory: Arc<Memory>,
+    outage: Arc<Outage>,
+) -> Option<Arc<SharedTier>> {
+    match SharedTier::new(config.clone(), memory) {
         Ok(shared) => {
             shared.tell(Box::new(move |event| match event {
                 shared::Event::Up => outage.ends(Part::Tier, &"the shared tier answers again"),

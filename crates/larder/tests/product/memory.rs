@@ -6,14 +6,18 @@ use super::{
     pipelined::narrow,
     static_root::{folder, serve_with},
 };
-use crate::common::{Said, dated, next, sample, serve, start, start_with};
+use crate::{
+    common::{Said, dated, next, sample, serve, start, start_with},
+    nodes::{node, wait_follows},
+    nodes_apart::wait_shared,
+};
 use std::{
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     process::{self, Stdio},
     sync::{Arc, Mutex},
 };
-use testkit::{Address, Ask, Client, Command, Gate, Larder, Origin, Reply, wait_until};
+use testkit::{Address, Ask, Client, Command, Gate, Larder, Origin, Redis, Reply, wait_until};
 
 /// A larder with a budget of 4 MiB.
 fn small() -> (Origin, Larder) {
@@ -941,5 +945,31 @@ fn what_is_replaced_and_may_be_put_back_counts_once() {
         assert!(!broken.complete, "{}", broken.said());
         assert!(is_hit("2"), "it was put back: {size}");
         nothing_is_in_flight();
+    }
+}
+
+/// For the long page there is never as much room at once as it takes.
+#[test]
+fn a_shared_page_for_which_there_is_no_room_is_not_read() {
+    let (redis, origin) = (Redis::start(), Origin::start());
+    for (path, length) in [("/long", 3 << 20), ("/short", 500_000)] {
+        let body = vec![b'x'; length];
+        origin.on(path, move |_| Reply::ok().cache("max-age=60").body(&body));
+    }
+    let [large, small] = [(0, "64MiB"), (1, "4MiB")].map(|(number, size)| {
+        let more = format!("workers = 1\n[memory]\nsize = \"{size}\"\n");
+        node(&origin, &redis, number, &more)
+    });
+    [&large, &small].into_iter().for_each(wait_follows);
+    for (path, shared, found, requests) in [("/long", 1, 0, 2), ("/short", 2, 1, 1)] {
+        let body = large.get(path).send().body;
+        wait_shared(&large, shared);
+        assert!(small.get(path).send().body == body, "{path}");
+        assert_eq!(origin.requests(path), requests, "{path}");
+        assert_eq!(sample(&small, "larder_shared_hits_total"), found, "{path}");
+        assert_eq!(sample(&small, "larder_shared_no_room_total"), 1, "{path}");
+        wait_until("nothing is in flight", || {
+            sample(&small, "larder_in_flight_bytes") == 0
+        });
     }
 }

@@ -25,6 +25,8 @@ pub struct Statistics {
     pub not_asked: u64,
     /// Values that are not what was written; dropped.
     pub malformed: u64,
+    /// Bodies that were not read, because memory had no room for them.
+    pub no_room: u64,
     /// Questions that failed, by kind.
     pub errors: Vec<(Kind, u64)>,
     /// How often the breaker has opened.
@@ -67,6 +69,7 @@ pub(super) struct Counts {
     pub(super) waits_in_vain: Count,
     pub(super) not_asked: Count,
     pub(super) malformed: Count,
+    pub(super) no_room: Count,
     pub(super) openings: Count,
     errors: [Count; Kind::ALL.len()],
 }
@@ -105,6 +108,7 @@ impl Counts {
             waits_in_vain: self.waits_in_vain.get(),
             not_asked: self.not_asked.get(),
             malformed: self.malformed.get(),
+            no_room: self.no_room.get(),
             errors: errors.map(|(kind, count)| (*kind, count.get())).collect(),
             openings: self.openings.get(),
             open,

@@ -110,9 +110,9 @@ impl Inner {
 
     fn worth_keeping(&self, key: &[u8], stored: &Arc<Stored>) -> Option<Keep> {
         let short = stored.body.length()? <= self.config.largest_body;
-        let position = self.guard.remote().position(&self.log, stored)?;
+        let position = self.guard.remote().position(self.log(), stored)?;
         let worth = worth(stored, now(), self.config.max_ttl)?;
-        let wanted = short && self.log.standing(key, stored) != Standing::Gone;
+        let wanted = short && self.log().standing(key, stored) != Standing::Gone;
         wanted.then(|| Keep {
             name: self.name(key),
             key: key.into(),
@@ -175,7 +175,7 @@ impl Inner {
     ) -> Result<Vec<Entry>, Passed> {
         let rival = Rival::of(&keep.stored);
         let is_late = |old: &There| rival.is(old) && is_newer(old, &keep.stored, now);
-        let is_gone = self.log.standing(&keep.key, &keep.stored) == Standing::Gone;
+        let is_gone = self.log().standing(&keep.key, &keep.stored) == Standing::Gone;
         if is_gone || there.iter().any(is_late) {
             return Err(Passed::Over);
         }

@@ -103,12 +103,17 @@ impl Remote for Slow {
 const LIMIT: Duration = Duration::from_millis(50);
 
 fn over(slow: Slow) -> Arc<SharedTier> {
-    let log = Arc::new(Log::default());
-    log.begin_at(Position(1, 0));
-    with_log(slow, log)
+    with_memory(slow, &memory(64 << 20))
 }
 
-fn with_log(slow: Slow, log: Arc<Log>) -> Arc<SharedTier> {
+/// A memory of this size that has read the shared log.
+fn memory(size: u64) -> Arc<Memory> {
+    let memory = Memory::new(size, Arc::default());
+    memory.log().begin_at(Position(1, 0));
+    Arc::new(memory)
+}
+
+fn with_memory(slow: Slow, memory: &Arc<Memory>) -> Arc<SharedTier> {
     let config = Config {
         url: String::new(),
         timeout: LIMIT,
@@ -119,7 +124,7 @@ fn with_log(slow: Slow, log: Arc<Log>) -> Arc<SharedTier> {
         trust: Duration::from_secs(10),
         node: "a".to_owned(),
     };
-    SharedTier::over(config, log, Box::new(slow))
+    SharedTier::over(config, Arc::clone(memory), Box::new(slow))
 }
 
 fn slow(each: u64) -> Slow {
@@ -253,15 +258,71 @@ async fn bodies_share_the_limit_and_only_the_one_that_answers_is_read() {
     }
 }
 
+/// With what is stored it stays within the limit, and another for which there is no room is not read. Then it is stored, or
+/// given up with the request.
+#[tokio::test(start_paused = true)]
+async fn a_body_takes_room_before_it_is_asked_for_and_until_it_is_found() {
+    const LIMIT: u64 = 16 << 20;
+    const LENGTH: usize = 6 << 20;
+    for is_left in [false, true] {
+        let slow = slow(0);
+        let (each, answers) = (Arc::clone(&slow.each), Arc::clone(&slow.answers));
+        let memory = memory(LIMIT);
+        let shared = with_memory(slow, &memory);
+        shared.keep(KEY, &page("en", LENGTH), None);
+        until(|| shared.statistics().stored == 1).await;
+        for number in 0..100 {
+            let (key, ticket) = (format!("http://b.example/{number}"), memory.begin());
+            let page = page("en", 256 << 10);
+            memory
+                .insert(key.as_bytes(), ticket, page, 8)
+                .expect("stored");
+        }
+        *each.lock().expect("whole") = Duration::from_millis(5);
+        let request = in_language("en");
+        let find = async || {
+            let mut question = shared.question(KEY, &request);
+            shared.find(&mut question, true).await
+        };
+        let mut one = Box::pin(find());
+        let chunks_come = Duration::from_millis(7);
+        let early = tokio::time::timeout(chunks_come, &mut one).await;
+        assert!(early.is_err(), "{early:?}");
+        let seen = memory.statistics();
+        assert_eq!(seen.in_flight, LENGTH as u64);
+        assert!(seen.stored + seen.in_flight <= LIMIT, "{seen:?}");
+
+        answers.store(0, Relaxed);
+        let other = find().await;
+        assert!(matches!(other, SharedTierLookup::Nothing), "{other:?}");
+        assert_eq!((shared.statistics().no_room, answers.load(Relaxed)), (1, 1));
+        assert_eq!(memory.statistics().in_flight, LENGTH as u64);
+
+        let found = if is_left {
+            drop(one);
+            assert_eq!(memory.statistics().in_flight, 0);
+            find().await
+        } else {
+            one.await
+        };
+        assert_eq!(memory.statistics().in_flight, 0);
+        let SharedTierLookup::Here(found) = found else {
+            panic!("{found:?}");
+        };
+        memory.adopt(KEY, found, 8).expect("a page");
+        let seen = memory.statistics();
+        assert!(seen.stored + seen.in_flight <= LIMIT, "{seen:?}");
+        assert!(memory.find(KEY).is_some());
+    }
+}
+
 /// Neither the page nor its chunks stay.
 #[tokio::test(start_paused = true)]
 async fn what_is_purged_while_it_is_written_leaves_nothing() {
     let slow = slow(1);
     let expiries = Arc::clone(&slow.expiries);
-    let memory = Memory::new(1 << 20, Arc::default());
-    let log = memory.log();
-    log.begin_at(Position(1, 0));
-    let shared = with_log(slow, Arc::clone(log));
+    let memory = memory(1 << 20);
+    let shared = with_memory(slow, &memory);
     shared.keep(KEY, &page("en", 1 << 20), None);
     until(|| expiries.lock().expect("whole").len() == 2).await;
     let purge = Purge::hard(What::Host("a.example".to_owned()));
@@ -297,13 +358,11 @@ async fn of_a_page_whose_record_cannot_be_read_first_no_chunks_stay() {
 async fn the_tags_of_what_is_there_are_found_without_its_body() {
     let slow = slow(1);
     let answers = Arc::clone(&slow.answers);
-    let memory = Memory::new(1 << 20, Arc::default());
-    let log = memory.log();
-    log.begin_at(Position(1, 0));
-    let shared = with_log(slow, Arc::clone(log));
+    let memory = memory(1 << 20);
+    let shared = with_memory(slow, &memory);
     for (language, tag) in [("de", "a"), ("en", "b")] {
         let page = page(language, 1 << 20);
-        let marks = log.tags().marks([tag], page.checked());
+        let marks = memory.log().tags().marks([tag], page.checked());
         let page = Stored::new(
             page.checked(),
             page.status,

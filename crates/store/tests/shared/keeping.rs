@@ -374,8 +374,8 @@ async fn a_node_whose_log_begins_later_does_not_use_what_it_cannot_judge() {
     let one = Node::new(&server.url());
     one.keep(KEY, page(&one, "old").done()).await;
     let log = Arc::new(store::purge::Log::default());
-    let shared = store::shared::SharedTier::new(config(&server.url()), Arc::clone(&log))
-        .expect("an address");
+    let memory = Arc::new(store::Memory::new(64 << 20, Arc::clone(&log)));
+    let shared = store::shared::SharedTier::new(config(&server.url()), memory).expect("an address");
     let request = HeaderMap::new();
     let finds_nothing = async || {
         let mut question = shared.question(KEY, &request);

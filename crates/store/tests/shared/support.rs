@@ -19,7 +19,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use store::{
-    Body, Fields, Stored, Variant,
+    Body, Fields, Memory, Stored, Variant,
     purge::{Log, Position, Purge, What},
     shared::{Config, Event, SharedTier, SharedTierLookup, Statistics},
 };
@@ -65,7 +65,8 @@ impl Node {
     pub fn with(config: Config) -> Self {
         let log = Arc::new(Log::default());
         log.begin_at(Position(1, 0));
-        let shared = SharedTier::new(config, Arc::clone(&log)).expect("an address");
+        let memory = Arc::new(Memory::new(64 << 20, Arc::clone(&log)));
+        let shared = SharedTier::new(config, memory).expect("an address");
         let events = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&events);
         shared.tell(Box::new(move |event| told.lock().unwrap().push(event)));

@@ -177,6 +177,7 @@ impl Sums {
             (&names::SHARED_WAITS_IN_VAIN, seen.waits_in_vain),
             (&names::SHARED_NOT_ASKED, seen.not_asked),
             (&names::SHARED_MALFORMED, seen.malformed),
+            (&names::SHARED_NO_ROOM, seen.no_room),
             (&names::SHARED_OPENINGS, seen.openings),
             (&names::SHARED_OPEN, u64::from(seen.open)),
         ])?;

@@ -173,6 +173,8 @@ metrics! {
         [] "Operations on the shared tier that were skipped because its breaker was open";
     SHARED_MALFORMED = Counter "larder_shared_malformed"
         [] "Values in the shared tier that were not what had been written; they are dropped";
+    SHARED_NO_ROOM = Counter "larder_shared_no_room"
+        [] "Bodies in the shared tier that were not read, because memory had no room for them";
     SHARED_ERRORS = Counter "larder_shared_errors" ["kind"]
         "Operations on the shared tier that failed";
     SHARED_OPENINGS = Counter "larder_shared_breaker_openings"

@@ -42,11 +42,11 @@ impl Inner {
         }
         let tags = head.tags().to_vec();
         // Where the number is not known, e.g. because this node has not read the shared log yet, they count.
-        let checked = self.guard.remote().sequence(&self.log, entry.position);
+        let checked = self.guard.remote().sequence(self.log(), entry.position);
         let is_gone = checked.is_some_and(|checked| {
             let nothing = Body::Whole(Bytes::new());
-            let stored = head.stored(nothing, Some(checked), self.log.tags());
-            self.log.standing(key, &stored) == Standing::Gone
+            let stored = head.stored(nothing, Some(checked), self.log().tags());
+            self.log().standing(key, &stored) == Standing::Gone
         });
         if is_gone { Vec::new() } else { tags }
     }

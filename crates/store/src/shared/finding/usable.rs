@@ -1,7 +1,7 @@
 //! The part of a record that may be used, with its bodies.
 
 use crate::{
-    Body, Parts, Stored,
+    Body, Parts, Reservation, Stored,
     clock::now,
     codec::{Head, Layout, Malformed},
     purge::Standing,
@@ -83,11 +83,16 @@ impl Inner {
         });
         let (mut found, mut scratch) = (Vec::with_capacity(variants.len()), Vec::new());
         let mut is_answered = false;
+        // Held until all is found, or given back with it if the request goes.
+        let mut room = self.memory.budget().reservation();
         for variant in variants {
             let answers = !is_answered && variant.stored.matches(question.request, &mut scratch);
             let is_apart = variant.place.chunks().is_some();
-            if is_apart && !answers {
-                continue;
+            if is_apart {
+                if !answers {
+                    continue;
+                }
+                self.take_room(&mut room, &variant.layout)?;
             }
             match self.whole(question, name, variant, alone, read).await {
                 Ok(stored) => {
@@ -102,10 +107,22 @@ impl Inner {
         Ok(found)
     }
 
+    /// Takes room for a body that is apart, before any of it is asked for. What is beside its head is here already.
+    fn take_room(&self, room: &mut Reservation, layout: &Layout) -> Result<(), Failed> {
+        // One that was asked for before is not there.
+        room.release();
+        if !room.grow(layout.stored()) {
+            self.guard.counts.no_room.up();
+            return Err(Failed(None));
+        }
+        self.memory.make_room();
+        Ok(())
+    }
+
     /// Reads the head of a variant that may be used.
     fn variant(&self, key: &[u8], entry: Entry) -> Result<Variant, Unused> {
         let remote = self.guard.remote();
-        let checked = remote.sequence(&self.log, entry.position);
+        let checked = remote.sequence(self.log(), entry.position);
         let checked = checked.ok_or(Unused::Nothing)?;
         let head = Head::decode(&entry.head)?;
         if *head.key != *key || head.layout.stored() > self.config.largest_body {
@@ -113,8 +130,8 @@ impl Inner {
         }
         let layout = head.layout.clone();
         let nothing = Body::Whole(Bytes::new());
-        let stored = head.stored(nothing, Some(checked), self.log.tags());
-        match self.log.standing(key, &stored) {
+        let stored = head.stored(nothing, Some(checked), self.log().tags());
+        match self.log().standing(key, &stored) {
             Standing::Gone => Err(Unused::Nothing),
             _ => Ok(Variant {
                 stored,

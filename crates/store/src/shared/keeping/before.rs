@@ -40,8 +40,8 @@ impl Inner {
             .collect();
         let of_key = entries.into_iter().filter_map(|entry| {
             let head = codec::Head::decode(&entry.head).ok()?;
-            let checked = self.guard.remote().sequence(&self.log, entry.position)?;
-            let is_good = *head.key == *key && !self.log.refuses(key, None, checked);
+            let checked = self.guard.remote().sequence(self.log(), entry.position)?;
+            let is_good = *head.key == *key && !self.log().refuses(key, None, checked);
             is_good.then(|| There {
                 received: head.received(),
                 is_failure: head.is_failure(),
