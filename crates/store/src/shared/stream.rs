@@ -10,6 +10,7 @@
 //! is not there (trimmed, flushed, or lost with a server), everything kept counts as purged
 //! ([`Log::forget`](crate::purge::Log::forget)). While the server cannot be asked, nothing kept is trusted.
 
+mod batch;
 mod clock;
 mod entry;
 mod farewell;

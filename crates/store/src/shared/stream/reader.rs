@@ -2,6 +2,7 @@
 
 use super::{
     Common, Event, Missed,
+    batch::Batch,
     clock::Clock,
     entry::{self, Entry, Part},
     line::Line,
@@ -21,9 +22,6 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
-/// Entries read at once.
-const BATCH: usize = 1000;
-
 /// The first and the longest wait after a failure.
 const RETRIES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
@@ -35,6 +33,7 @@ struct Reader {
     common: Arc<Common>,
     /// The last entry applied; `None` if it is unknown, so that reading starts at the beginning.
     position: Option<Position>,
+    batch: Batch,
     /// Whether the last event about the stream said that it is followed.
     following: bool,
     /// How long to wait after the next failure.
@@ -54,6 +53,7 @@ pub async fn read(common: Arc<Common>) {
     let mut reader = Reader {
         position: common.memory.log().position(),
         common,
+        batch: Batch::default(),
         following: false,
         retry: RETRIES.0,
     };
@@ -120,8 +120,11 @@ impl Reader {
 
     /// Looks once: the last entry applied must still be there, and what follows it is applied.
     async fn step(&mut self, line: &mut Line, clock: Clock) -> Result<Step, Error> {
-        let entries = self.range(line, self.position, BATCH + 1).await?;
-        let full = entries.len() > BATCH;
+        let (most, limit, asked) = (self.batch.entries(), self.common.patience(), Instant::now());
+        let entries = self.range(line, self.position, most + 1).await;
+        self.batch.learn(&entries, asked.elapsed(), limit);
+        let entries = entries?;
+        let full = entries.len() > most;
         let first = entries.first().map(|entry| entry.position);
         let Some(position) = self.position else {
             return self.begin(entries, clock).await;

@@ -274,3 +274,22 @@ async fn without_a_server_nothing_is_trusted_and_nothing_purged() {
             .is_empty()
     );
 }
+
+/// The whole stream is never there in time, nor is half of it.
+#[tokio::test]
+async fn a_node_behind_a_slow_line_follows_a_long_stream() {
+    let redis = Redis::start().await;
+    let mut a = Node::start(&redis.url(), "a", TRUST);
+    a.following().await;
+    let mut last = Position::default();
+    for number in 0..40 {
+        let tag = format!("{number:04}").repeat(25_000);
+        let tags = Purge::hard(What::Tags(vec![tag]));
+        (_, last) = a.publish(vec![tags]).await.expect("reachable");
+    }
+    let proxy = Proxy::to(redis.socket());
+    proxy.shorten(1 << 20);
+    let mut b = Node::start(&proxy.url(), "b", SHORT);
+    b.following().await;
+    assert_eq!(b.memory.log().position(), Some(last));
+}

@@ -26,6 +26,8 @@ pub struct Proxy {
     lost: Arc<AtomicU64>,
     /// The connection that ends instead of answering once more.
     ends: Arc<AtomicU64>,
+    /// The most bytes of an answer that get through.
+    longest: Arc<AtomicU64>,
 }
 
 impl Proxy {
@@ -37,6 +39,8 @@ impl Proxy {
         let (count, bound) = (Arc::clone(&made), Arc::clone(&lost));
         let ends = Arc::new(AtomicU64::new(u64::MAX));
         let end = Arc::clone(&ends);
+        let longest = Arc::new(AtomicU64::new(u64::MAX));
+        let most = Arc::clone(&longest);
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 let Ok(far) = UnixStream::connect(&server).await else {
@@ -49,10 +53,21 @@ impl Proxy {
                     let bound = Arc::clone(&bound);
                     move || number < bound.load(SeqCst)
                 };
+                let answered = Arc::new(AtomicU64::new(0));
+                let (most, length) = (Arc::clone(&most), Arc::clone(&answered));
+                let lost = is_lost.clone();
+                let asks = move |_| {
+                    answered.store(0, SeqCst);
+                    lost()
+                };
+                let answers = move |count| {
+                    let length = length.fetch_add(count, SeqCst) + count;
+                    is_lost() || length > most.load(SeqCst)
+                };
                 let end = Arc::clone(&end);
                 let ends = move || number == end.load(SeqCst);
-                let there = pass(near_in, far_out, gate.clone(), is_lost.clone(), || false);
-                let back = pass(far_in, near_out, gate.clone(), is_lost, ends);
+                let there = pass(near_in, far_out, gate.clone(), asks, || false);
+                let back = pass(far_in, near_out, gate.clone(), answers, ends);
                 tokio::spawn(async move {
                     // Whichever direction ends first ends both.
                     tokio::select! {
@@ -68,6 +83,7 @@ impl Proxy {
             made,
             lost,
             ends,
+            longest,
         }
     }
 
@@ -90,6 +106,11 @@ impl Proxy {
         self.ends.store(self.made.load(SeqCst) - 1, SeqCst);
     }
 
+    /// From now on no more of an answer gets through than this, as over a slow line while anybody waits.
+    pub fn shorten(&self, longest: u64) {
+        self.longest.store(longest, SeqCst);
+    }
+
     pub fn mend(&self) {
         self.open.send_replace(true);
     }
@@ -99,14 +120,14 @@ async fn pass(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     mut gate: watch::Receiver<bool>,
-    is_lost: impl Fn() -> bool,
+    is_lost: impl Fn(u64) -> bool,
     ends: impl Fn() -> bool,
 ) {
     let mut bytes = [0; 4096];
     while let Ok(count @ 1..) = from.read(&mut bytes).await {
         if ends()
             || gate.wait_for(|open| *open).await.is_err()
-            || !is_lost() && to.write_all(&bytes[..count]).await.is_err()
+            || !is_lost(count as u64) && to.write_all(&bytes[..count]).await.is_err()
         {
             return;
         }
