@@ -30,6 +30,8 @@ struct Way {
     is_cut: bool,
     /// Nothing that the server says gets through.
     is_held: bool,
+    /// Once a client has said this, nothing that the server says gets through.
+    holds_at: Option<String>,
     /// All connections that were made.
     connections: Vec<Arc<Connection>>,
 }
@@ -52,6 +54,17 @@ impl State {
     fn change(&self, change: impl FnOnce(&mut Way)) {
         change(&mut self.way.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.notify_all();
+    }
+
+    /// A client says this.
+    fn hear(&self, said: &[u8]) {
+        self.change(|way| {
+            let is_it = |word: &mut String| {
+                let word = word.as_bytes();
+                said.windows(word.len()).any(|bytes| bytes == word)
+            };
+            way.is_held |= way.holds_at.take_if(is_it).is_some();
+        });
     }
 
     /// Waits until it leads somewhere and bytes get through in this direction; where to.
@@ -144,6 +157,18 @@ impl Link {
         self.state.change(|way| way.is_held = true);
     }
 
+    /// The same from when a client next says this: the answer to it is held.
+    pub fn hold_answers_from(&self, said: &str) {
+        self.state
+            .change(|way| way.holds_at = Some(said.to_owned()));
+    }
+
+    /// Whether what the server says is held.
+    pub fn holds_answers(&self) -> bool {
+        let way = self.state.way.lock();
+        way.unwrap_or_else(PoisonError::into_inner).is_held
+    }
+
     /// What was held back gets through.
     pub fn mend(&self) {
         self.state.change(|way| {
@@ -183,6 +208,7 @@ fn pass(
     while let Ok(count @ 1..) = from.read(&mut bytes) {
         if direction == Direction::ToServer {
             connection.note(&bytes[..count]);
+            state.hear(&bytes[..count]);
         }
         state.open(direction);
         if !connection.is_lost.load(SeqCst) && to.write_all(&bytes[..count]).is_err() {

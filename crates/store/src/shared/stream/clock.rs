@@ -14,7 +14,9 @@ const EVERY: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     millis: u64,
-    /// When it was read, by both clocks of this node: see [`Self::passed`].
+    /// When it was asked for, by both clocks of this node: see [`passed`]. The answer may come late.
+    asked: (Instant, Time),
+    /// When it had come.
     read: (Instant, Time),
 }
 
@@ -31,27 +33,34 @@ impl Clock {
             time.arg("return redis.call('time')").arg(1);
             time.arg(&common.purges);
         }
+        let asked = (Instant::now(), clock::now());
         let (seconds, micros): (u64, u64) = line.ask(&time, common.patience()).await?;
         let millis = seconds.saturating_mul(1000).saturating_add(micros / 1000);
         let read = (Instant::now(), clock::now());
-        Ok(Self { millis, read })
-    }
-
-    /// How long ago it was read, by this node's clock, which says `now`. The wall clock goes on while the machine is
-    /// suspended, and the other clock is never set back.
-    fn passed(&self, now: Time) -> Duration {
-        self.read.0.elapsed().max(now.since(self.read.1))
+        Ok(Self {
+            millis,
+            asked,
+            read,
+        })
     }
 
     /// Whether it was read so lately that it need not be read again.
     pub fn is_recent(&self) -> bool {
-        self.passed(clock::now()) < EVERY
+        passed(self.asked, clock::now()) < EVERY
     }
 
-    /// What it says in milliseconds since the Unix epoch when this node's clock says `now`.
+    /// What it says at least, in milliseconds since the Unix epoch, when this node's clock says `now`.
     pub fn at(&self, now: Time) -> u64 {
-        let passed = self.passed(now).as_millis() as u64;
-        self.millis.saturating_add(passed)
+        self.after(passed(self.read, now))
+    }
+
+    /// What it says at most.
+    pub fn at_most(&self, now: Time) -> u64 {
+        self.after(passed(self.asked, now))
+    }
+
+    fn after(&self, passed: Duration) -> u64 {
+        self.millis.saturating_add(passed.as_millis() as u64)
     }
 
     /// When the entry at `position` entered the stream, by this node's clock, which says `now`. Stored responses have
@@ -60,6 +69,12 @@ impl Clock {
         let passed = self.at(now).saturating_sub(position.0);
         Time::from_millis(now.as_millis().saturating_sub(passed))
     }
+}
+
+/// How long ago that was, by this node's clock, which says `now`. The wall clock goes on while the machine is suspended,
+/// and the other clock is never set back.
+fn passed(since: (Instant, Time), now: Time) -> Duration {
+    since.0.elapsed().max(now.since(since.1))
 }
 
 #[cfg(test)]
@@ -73,6 +88,7 @@ mod tests {
         for server in [400, 1000, 1600] {
             let clock = Clock {
                 millis: server * 1000,
+                asked: (Instant::now(), now),
                 read: (Instant::now(), now),
             };
             for (position, ago) in [(server, 0), (server - 100, 100), (server + 50, 0)] {
@@ -92,6 +108,7 @@ mod tests {
         let woke = slept.plus(Duration::from_hours(1));
         let clock = Clock {
             millis: slept.as_millis(),
+            asked: (Instant::now(), slept),
             read: (Instant::now(), slept),
         };
         for came in [slept, slept.plus(Duration::from_mins(10))] {

@@ -69,7 +69,8 @@ pub async fn report(
     }
     let said = Heartbeat {
         position,
-        at: now.at(clock::now()),
+        // Others must not stop waiting for this node while it trusts what it keeps.
+        at: now.at_most(clock::now()),
         trust: common.trust.as_millis() as u64,
     };
     *last = Said::Heartbeat(said);

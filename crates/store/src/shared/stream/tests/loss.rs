@@ -293,3 +293,29 @@ async fn a_node_behind_a_slow_line_follows_a_long_stream() {
     b.following().await;
     assert_eq!(b.memory.log().position(), Some(last));
 }
+
+/// Others wait for a node until it no longer trusts what it keeps, so what it says must not seem to be older than it is.
+#[tokio::test]
+async fn what_a_node_says_has_no_earlier_time_because_the_time_came_late() {
+    let redis = testkit::Redis::start();
+    let time = || {
+        let said = redis.ask(&["TIME"]);
+        let said = said.lines().map(str::parse::<u64>);
+        let parts: Vec<_> = said.map(|part| part.expect("a number")).collect();
+        parts[0] * 1000 + parts[1] / 1000
+    };
+    let link = testkit::Link::to(&redis.address());
+    let url = format!("redis://{}", link.address());
+    let mut node = Node::start(&url, "late", TRUST);
+    node.following().await;
+    link.hold_answers_from("TIME");
+    testkit::wait_until("the node asked what time it is", || link.holds_answers());
+    let asked = time();
+    testkit::wait_until("it is later", || time() > asked + 500);
+    let said = || redis.ask(&["HGET", "test:nodes", "late"]);
+    let (before, mended) = (said(), time());
+    link.mend();
+    testkit::wait_until("the node said how far it is", || said() != before);
+    let said = heartbeat::Heartbeat::parse(said().trim()).expect("as a node says it");
+    assert!(said.at >= mended, "{} is before {mended}", said.at);
+}
