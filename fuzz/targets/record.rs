@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 use store::{
-    Body,
+    Body, Memory,
     purge::{Log, Position},
     shared::{
         Config, SharedTierLookup, SharedTier,
@@ -101,7 +101,8 @@ fuzz_target!(|data: &[u8]| {
         trust: Duration::from_secs(5),
         node: "a".to_owned(),
     };
-    let shared = SharedTier::over(config, log, Box::new(Server::of(data)));
+    let memory = Arc::new(Memory::new(64 << 20, log));
+    let shared = SharedTier::over(config, memory, Box::new(Server::of(data)));
     let request = HeaderMap::new();
     let mut question = shared.question(b"https://a.example/", &request);
     let found = RUNTIME.block_on(shared.find(&mut question, false));

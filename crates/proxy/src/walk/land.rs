@@ -2,13 +2,13 @@
 
 mod failing;
 mod freshen;
+mod unkept;
+mod unsuitable;
 
 pub use failing::{instead, on_failure, usable_on_failure};
 
 use crate::{
-    body::Content,
     content_key::errors::ErrorSearch,
-    hit_for_miss::{Asker, Unshared},
     outcome::{Detail, Unkept, bump},
     walk::{
         admit,
@@ -19,14 +19,14 @@ use crate::{
     },
     way,
 };
-use http::{HeaderMap, Response, StatusCode, header, response};
+use http::{HeaderMap, Response, StatusCode, header};
 use http_body::Body as _;
 use origin::{Lifetime, ResponseBody};
 use std::{
     sync::Arc,
     task::{Context, Waker},
 };
-use store::{Body, Stored, Variants, fill::Writer, shared::Lease};
+use store::{Body, Stored, fill::Writer, shared::Lease};
 
 impl Fetch<'_> {
     /// Handles an answer.
@@ -182,32 +182,6 @@ impl Fetch<'_> {
         self.lease.take().filter(|_| is_shared)
     }
 
-    /// Whether the last answer was lately found to be larger than what is kept.
-    fn was_too_large(&self) -> bool {
-        let table = &self.worker.cache.hit_for_miss;
-        let key = self.need.collapse_key(self.ask);
-        table.knows(&key, Asker::Anybody, self.times.response)
-            && table.why(&key) == Some(Unshared::TooLarge)
-    }
-
-    /// Returns what marks in the tiers below the responses that go when all of `new` is here.
-    fn outdated_below(&self, new: &Stored) -> Vec<Stored> {
-        if self.worker.cache.disk.is_none() {
-            return Vec::new();
-        }
-        let head = self.worker.cache.memory.log().head();
-        let all = self.unsuitable(new).into_iter();
-        all.map(|unsuitable| unsuitable.given_up(head)).collect()
-    }
-
-    /// Returns the response of another variant that goes when `new` comes: the one that would have answered the
-    /// request.
-    fn unsuitable_here(&self, new: &Stored) -> Option<Arc<Stored>> {
-        let held = self.worker.cache.memory.peek(self.ask.key.as_bytes())?;
-        let is_held = |old: &Arc<Stored>| held.as_slice().iter().any(|held| held.stands_for(old));
-        self.unsuitable(new).into_iter().next().filter(is_held)
-    }
-
     /// Prepares `stored`, which another response has replaced, to be put back if that one breaks off. `None` unless its
     /// content is at hand and the budget has room for both.
     fn before(&self, stored: Arc<Stored>) -> Option<Before> {
@@ -258,89 +232,6 @@ impl Fetch<'_> {
         let kept = kept.map_err(Detail::from);
         self.remember_uncollapsible(stored, kept.as_ref().err());
         kept
-    }
-
-    /// Returns the responses that would have answered the request but for `new`: the one that was selected for it, and
-    /// those that this fetch's condition named. A full response says that none of them is suitable (RFC 9111 section
-    /// 4.3.3), whatever it names in `Vary`. The one that `new` replaces is not among them.
-    fn unsuitable(&self, new: &Stored) -> Vec<Arc<Stored>> {
-        let candidates = self.validation_candidates().into_iter();
-        let named = candidates.filter(|candidate| {
-            let validators = candidate.validators();
-            validators.matches && validators.has_any()
-        });
-        let mut all: Vec<Arc<Stored>> = self.need.selected.iter().cloned().collect();
-        all.extend(named.map(|candidate| candidate.stored));
-        all.dedup_by_key(|held| held.id());
-        all.retain(|held| held.variant != new.variant);
-        all
-    }
-
-    /// Withdraws all that could have been chosen for this request, except what a later request has brought.
-    pub fn withdraw(&self) {
-        let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
-        let here = memory.peek(key);
-        let selected = self.need.selected.as_ref();
-        let mut scratch = Vec::new();
-        let others = here.iter().flat_map(Variants::as_slice).filter(|stored| {
-            selected.is_none_or(|selected| selected.id() != stored.id())
-                && !stored.is_later_than(self.ticket)
-                && stored.matches(&self.ask.fields, &mut scratch)
-        });
-        let all = selected.into_iter().chain(others);
-        tiers::withdraw_all(self.worker, key, all.map(|stored| &**stored));
-    }
-
-    /// Withdraws what is stored if the answer of `status`, which is not stored for the reason `why`, shows that it is out
-    /// of date.
-    fn withdraw_if_outdated(&self, why: Unshared, status: StatusCode) {
-        let selected = self.need.selected.as_ref();
-        let is_fresh =
-            selected.is_some_and(|held| held.facts.remaining(self.times.response).is_some());
-        if why.withdraws(status, is_fresh, self.ask.asker()) {
-            self.withdraw();
-        }
-    }
-
-    /// Lets the origin's answer go out as it came, without storing it, for the reason `why`. That is remembered for its
-    /// key. If the answer shows that stored responses are out of date, they are withdrawn.
-    pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
-        let has_length = body.size_hint().exact().is_some();
-        self.remember_unkept(head.status, &why, has_length);
-        Landing::Raw {
-            head,
-            content: Content::Origin(body),
-            kept: Err(why),
-            pump: None,
-        }
-    }
-
-    /// Remembers for its key that an answer of `status` is not stored for the reason `why`. If that one shows that stored
-    /// responses are out of date, they are withdrawn.
-    pub fn remember_unkept(&self, status: StatusCode, why: &Detail, has_length: bool) {
-        let unshared = Unshared::of(status, why);
-        // A response without a known length is kept again from time to time, to see whether it is still too large.
-        if unshared != Unshared::TooLarge || has_length {
-            let table = &self.worker.cache.hit_for_miss;
-            let key = self.need.collapse_key(self.ask);
-            table.remember(&key, self.ask.asker(), unshared, self.times.response);
-        }
-        self.withdraw_if_outdated(unshared, status);
-    }
-
-    /// Remembers an answer that is not worth queueing for because it must be validated each time. `unkept` says why
-    /// this one is not found again.
-    pub fn remember_uncollapsible(&self, stored: &Stored, unkept: Option<&Detail>) {
-        let table = &self.worker.cache.hit_for_miss;
-        let key = self.need.collapse_key(self.ask);
-        let unkept = unkept.map(|why| Unshared::of(stored.status, why));
-        let asker = self.ask.asker();
-        match Unshared::of_kept(&stored.facts).or(unkept) {
-            Some(why) => table.remember(&key, asker, why, self.times.response),
-            // Requests that wait for such an answer in vain remember that themselves.
-            None if way::is_late(&stored.facts) => {}
-            None => table.forget(&key, asker),
-        }
     }
 }
 

@@ -27,7 +27,7 @@ pub fn is_heard(ask: &Ask, why: Bypassed) -> bool {
 }
 
 /// Takes into memory what the tiers below have for a HEAD that [is heard](is_heard), if memory has nothing for it: its
-/// answer [says](says) something about that too.
+/// answer [says] something about that too.
 pub async fn bring(worker: &Worker, ask: &Ask) {
     let (cache, key) = (&worker.cache, ask.key.as_bytes());
     if let Some(disk) = &cache.disk

@@ -38,7 +38,7 @@ pub struct Composer {
     /// What the fragments were told, and what lay unread, at the last look.
     reads_little: bool,
     unread: u64,
-    /// Counts what lies here alone, or is read beyond [`look::AHEAD`] while a fragment is waited for.
+    /// Counts what lies here alone, or is read beyond what is always read ahead while a fragment is waited for.
     room: Reservation,
     ended: bool,
 }

@@ -1,0 +1,93 @@
+//! Answers that are not stored: what is remembered of them, and which stored responses they show to be out of date.
+
+use crate::{
+    body::Content,
+    hit_for_miss::{Asker, Unshared},
+    outcome::Detail,
+    walk::{
+        fetch::{Fetch, Landing},
+        tiers,
+    },
+    way,
+};
+use http::{StatusCode, response};
+use http_body::Body as _;
+use origin::ResponseBody;
+use store::{Stored, Variants};
+
+impl Fetch<'_> {
+    /// Whether the last answer was lately found to be larger than what is kept.
+    pub(super) fn was_too_large(&self) -> bool {
+        let table = &self.worker.cache.hit_for_miss;
+        let key = self.need.collapse_key(self.ask);
+        table.knows(&key, Asker::Anybody, self.times.response)
+            && table.why(&key) == Some(Unshared::TooLarge)
+    }
+
+    /// Withdraws all that could have been chosen for this request, except what a later request has brought.
+    pub fn withdraw(&self) {
+        let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
+        let here = memory.peek(key);
+        let selected = self.need.selected.as_ref();
+        let mut scratch = Vec::new();
+        let others = here.iter().flat_map(Variants::as_slice).filter(|stored| {
+            selected.is_none_or(|selected| selected.id() != stored.id())
+                && !stored.is_later_than(self.ticket)
+                && stored.matches(&self.ask.fields, &mut scratch)
+        });
+        let all = selected.into_iter().chain(others);
+        tiers::withdraw_all(self.worker, key, all.map(|stored| &**stored));
+    }
+
+    /// Withdraws what is stored if the answer of `status`, which is not stored for the reason `why`, shows that it is out
+    /// of date.
+    pub(super) fn withdraw_if_outdated(&self, why: Unshared, status: StatusCode) {
+        let selected = self.need.selected.as_ref();
+        let is_fresh =
+            selected.is_some_and(|held| held.facts.remaining(self.times.response).is_some());
+        if why.withdraws(status, is_fresh, self.ask.asker()) {
+            self.withdraw();
+        }
+    }
+
+    /// Lets the origin's answer go out as it came, without storing it, for the reason `why`. That is remembered for its
+    /// key. If the answer shows that stored responses are out of date, they are withdrawn.
+    pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
+        let has_length = body.size_hint().exact().is_some();
+        self.remember_unkept(head.status, &why, has_length);
+        Landing::Raw {
+            head,
+            content: Content::Origin(body),
+            kept: Err(why),
+            pump: None,
+        }
+    }
+
+    /// Remembers for its key that an answer of `status` is not stored for the reason `why`. If that one shows that stored
+    /// responses are out of date, they are withdrawn.
+    pub fn remember_unkept(&self, status: StatusCode, why: &Detail, has_length: bool) {
+        let unshared = Unshared::of(status, why);
+        // A response without a known length is kept again from time to time, to see whether it is still too large.
+        if unshared != Unshared::TooLarge || has_length {
+            let table = &self.worker.cache.hit_for_miss;
+            let key = self.need.collapse_key(self.ask);
+            table.remember(&key, self.ask.asker(), unshared, self.times.response);
+        }
+        self.withdraw_if_outdated(unshared, status);
+    }
+
+    /// Remembers an answer that is not worth queueing for because it must be validated each time. `unkept` says why
+    /// this one is not found again.
+    pub fn remember_uncollapsible(&self, stored: &Stored, unkept: Option<&Detail>) {
+        let table = &self.worker.cache.hit_for_miss;
+        let key = self.need.collapse_key(self.ask);
+        let unkept = unkept.map(|why| Unshared::of(stored.status, why));
+        let asker = self.ask.asker();
+        match Unshared::of_kept(&stored.facts).or(unkept) {
+            Some(why) => table.remember(&key, asker, why, self.times.response),
+            // Requests that wait for such an answer in vain remember that themselves.
+            None if way::is_late(&stored.facts) => {}
+            None => table.forget(&key, asker),
+        }
+    }
+}
