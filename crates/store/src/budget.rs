@@ -79,6 +79,13 @@ impl Reservation {
         self.grow_within(self.budget.sparing(), bytes)
     }
 
+    /// Like [`grow`](Self::grow), for what can be had elsewhere, and for as long as another server likes: half of the limit
+    /// is left to others.
+    #[must_use]
+    pub fn grow_by_half(&mut self, bytes: u64) -> bool {
+        self.grow_within(self.budget.limit / 2, bytes)
+    }
+
     /// Takes `bytes` more, whether or not there is room: the bytes are in memory already.
     pub fn take(&mut self, bytes: u64) {
         self.budget.reserved.fetch_add(bytes, Relaxed);

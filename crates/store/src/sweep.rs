@@ -187,6 +187,20 @@ struct Sweep {
     looked: Time,
 }
 
+/// Returns what a round over everything does between its steps: it rests, and answers questions that have arrived
+/// meanwhile. Half of the steps stay the round's own.
+fn between<'a>(memory: &'a Memory, asked: &'a Receiver<Question>) -> impl FnMut() + 'a {
+    let mut own = 0;
+    move || {
+        thread::sleep(REST);
+        if own > 0 {
+            own -= 1;
+        } else {
+            own = answer(memory, asked.try_iter().collect());
+        }
+    }
+}
+
 impl Sweep {
     fn new(memory: Arc<Memory>, horizon: HorizonBelow, remember: Remember) -> Self {
         let longest = remember.shared.unwrap_or_default().max(remember.fetches);
@@ -214,7 +228,8 @@ impl Sweep {
             }
             questions.extend(asked.try_iter());
             answer(&self.memory, questions);
-            self.look_at_clock(clock::now());
+            let memory = Arc::clone(&self.memory);
+            self.look_at_clock(clock::now(), between(&memory, asked));
             let log = self.memory.log();
             if log.head() != self.swept || (self.was_unsure && !log.is_unsure()) {
                 self.sweep(asked);
@@ -223,20 +238,11 @@ impl Sweep {
         }
     }
 
-    /// One round over everything. Questions that arrive meanwhile are answered between its steps; half of the steps
-    /// stay its own.
+    /// One round over everything.
     fn sweep(&mut self, asked: &Receiver<Question>) {
         let head = self.memory.log().head();
         self.was_unsure = self.memory.log().is_unsure();
-        let mut own = 0;
-        let swept = self.memory.sweep(|| {
-            thread::sleep(REST);
-            if own > 0 {
-                own -= 1;
-            } else {
-                own = answer(&self.memory, asked.try_iter().collect());
-            }
-        });
+        let swept = self.memory.sweep(between(&self.memory, asked));
         self.pause = if swept.gone > 0 {
             EVERY.0
         } else {
@@ -253,9 +259,8 @@ impl Sweep {
 
     /// If the clock, which says `now`, was set back since it was last looked at, notes of which responses nobody knows the
     /// age: when it comes to what it said at their receipt, nothing shows that any more.
-    fn look_at_clock(&mut self, now: Time) {
+    fn look_at_clock(&mut self, now: Time, rest: impl FnMut()) {
         if now < self.looked {
-            let rest = || thread::sleep(REST);
             self.memory.note_unknown_ages(now, rest);
         }
         self.looked = now;

@@ -1,7 +1,7 @@
 //! Records what a run has done so far, so that a crash loses nothing: which files are ours, and which pages need not be
 //! fetched again.
 //!
-//! It has one line of JSON for each page before its file is put in its place. Whether it was is seen from the file. A line
+//! It has one line of JSON for each page before its file is put in its place, or if it is as it was. Whether it was is seen from the file. A line
 //! that was cut short is skipped.
 
 use super::{
@@ -41,6 +41,7 @@ pub struct Left {
 enum Line {
     Run { id: String, began: u64 },
     Page { target: String, page: Box<Page> },
+    Same { target: String },
 }
 
 impl Journal {
@@ -80,6 +81,15 @@ impl Journal {
         let (target, page) = (target.to_owned(), Box::new(page.clone()));
         let file = self.append(&Line::Page { target, page })?;
         file.sync_data().map_err(|error| self.failed(error))
+    }
+
+    /// Records that the run has fetched a page, which is as it was.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn same(&self, target: &str) -> Result<(), FolderError> {
+        let target = target.to_owned();
+        self.append(&Line::Same { target }).map(drop)
     }
 
     /// Clears the journal: all of it is in the manifest.
@@ -122,6 +132,9 @@ fn read(text: &[u8]) -> Left {
                 written.retain(|page| page.file.is_some());
                 written.push(*page);
             }
+            Ok(Line::Same { target }) => {
+                left.fetched.insert(target);
+            }
             // Cut short by a crash, or not a valid line.
             Ok(Line::Page { .. }) | Err(_) => {}
         }
@@ -139,12 +152,13 @@ mod tests {
 {"page":{"target":"/x","page":{"status":200,"file":"x.html"}}}
 {"page":{"target":"/y","page":{"status":200,"file":"y.html"}}}
 {"page":{"target":"/z","page":{"status":200,"file":"../z"}}}
+{"same":{"target":"/w"}}
 {"run":{"id":"a","began":2}}
 {"page":{"targ"#;
         let left = read(text);
         assert_eq!(left.run, Some(("a".to_owned(), 1)));
         assert_eq!(left.pages.keys().collect::<Vec<_>>(), ["/x", "/y"]);
-        assert_eq!(left.fetched.len(), 2);
+        assert_eq!(left.fetched.len(), 3);
     }
 
     #[test]

@@ -37,7 +37,9 @@ impl Publisher {
             let (length, hash) = (draft.length(), draft.hash());
             if is_known && folder.holds(&name, length, &hash) {
                 // The description may be new although the content is the same.
-                if !is_said {
+                if is_said {
+                    journal.same(&of)?;
+                } else {
                     journal.page(&of, &written)?;
                 }
                 return Ok(true);

@@ -72,6 +72,13 @@ pub fn hidden(target: &str, kind: Option<&str>, again: u64) -> String {
     )
 }
 
+/// Whether a page of this type, whose file got this name from an earlier version, gets another one today: a web server
+/// would take the file for more than the page is.
+pub fn is_outdated(file: &str, kind: Option<&str>) -> bool {
+    let last = file.rsplit('/').next().unwrap_or_default();
+    !file.starts_with(OWN) && is_more_than(last, kind)
+}
+
 /// Whether `file` may belong to a page: the files that a manifest names are written and removed. Within [`OWN`], only
 /// results of [`hidden`] may.
 pub fn is_safe(file: &str) -> bool {

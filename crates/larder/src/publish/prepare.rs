@@ -165,13 +165,9 @@ fn take_up(
         .is_some_and(|(id, began)| id == run && now.saturating_sub(*began) < RESUME_WITHIN);
     let mut resumed = HashSet::new();
     for (target, written) in &left.pages {
-        let is_there = |page: &&Page| match (&page.file, page.length, &page.hash) {
-            (Some(file), Some(length), Some(hash)) => folder.holds(file, length, hash),
-            (None, ..) => true,
-            _ => false,
-        };
         // A page may have had other files before: they are ours too, and no longer in use.
-        let there: Vec<&Page> = written.iter().filter(is_there).collect();
+        let there = written.iter().filter(|page| is_there(folder, page));
+        let there: Vec<&Page> = there.collect();
         files.extend(there.iter().filter_map(|page| page.file.clone()));
         let Some(page) = there.last() else {
             continue;
@@ -181,5 +177,20 @@ fn take_up(
             resumed.insert(target.clone());
         }
     }
+    // These were as the manifest has them.
+    let same = left.fetched.iter().filter(|target| {
+        let page = pages.get(*target);
+        !left.pages.contains_key(*target) && page.is_some_and(|page| is_there(folder, page))
+    });
+    resumed.extend(same.filter(|_| same_run).cloned());
     resumed
+}
+
+/// Whether the file of a page is as it was written. A redirect has none.
+fn is_there(folder: &Folder, page: &Page) -> bool {
+    match (&page.file, page.length, &page.hash) {
+        (Some(file), Some(length), Some(hash)) => folder.holds(file, length, hash),
+        (None, ..) => true,
+        _ => false,
+    }
 }

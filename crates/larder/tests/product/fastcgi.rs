@@ -121,7 +121,7 @@ fn what_a_script_is_told() {
     let root = root.to_str().unwrap();
     for (name, value) in [
         ("GATEWAY_INTERFACE", "CGI/1.1"),
-        ("SERVER_SOFTWARE", "larder (like nginx)"),
+        ("SERVER_SOFTWARE", "larder"),
         ("SERVER_PROTOCOL", "HTTP/1.1"),
         ("SERVER_NAME", "shop.example"),
         ("SERVER_PORT", "8443"),

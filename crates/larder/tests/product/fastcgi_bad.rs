@@ -389,16 +389,31 @@ fn what_php_shows_of_a_script_that_broke_off_is_sent_and_never_stored() {
             }
         }
     }
-    // Nor does it take the place of a page.
+    // Nor does it confirm a page.
     answer(
-        "Cache-Control: max-age=1, stale-if-error=600\r\nAge: 10\r\n",
+        "Cache-Control: max-age=1\r\nAge: 10\r\nETag: \"1\"\r\n",
         "old",
         None,
     );
+    assert_eq!(larder.get("/c").send().text(), "old");
+    answer(
+        "Status: 304\r\nETag: \"1\"\r\nExample-Cache-Control: max-age=60\r\n",
+        "",
+        Some("Fatal error"),
+    );
+    for _ in 0..2 {
+        let stale = larder.get("/c").send();
+        assert_eq!(stale.text(), "old");
+        assert_eq!(stale.parameter("detail").as_deref(), Some("script"));
+    }
+    // Nor does it take the place of a page.
+    answer("Cache-Control: max-age=1\r\nAge: 10\r\n", "old", None);
     assert_eq!(larder.get("/b").send().text(), "old");
     answer("", "in line 5", Some("Fatal error"));
     for _ in 0..2 {
-        assert_eq!(larder.get("/b").send().text(), "old");
+        let stale = larder.get("/b").send();
+        assert_eq!(stale.text(), "old");
+        assert_eq!(stale.parameter("detail").as_deref(), Some("script"));
     }
     // Without its error it does.
     answer("Cache-Control: max-age=60\r\n", "new", None);

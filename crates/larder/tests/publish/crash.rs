@@ -49,6 +49,31 @@ fn after_a_crash_it_goes_on() {
     assert_eq!(site.published(&[]), "0 new, 0 changed, 5 unchanged\n");
 }
 
+/// Without validators they come whole each time.
+#[test]
+fn what_had_not_changed_is_not_fetched_again_after_a_crash() {
+    let gate = Gate::new();
+    let site = gated(&gate);
+    gate.open();
+    site.published(&[]);
+    let gate = Gate::new();
+    site.origin
+        .reply("/last", html("the last").hold_head(&gate));
+    let process = site.start(&[]);
+    gate.wait_reached();
+    let journal = site.folder.join(".larder-publish/journal");
+    testkit::wait_until("pages were fetched", || {
+        let told = fs::read_to_string(&journal).unwrap_or_default();
+        ["/a", "/b", "/linked"]
+            .iter()
+            .all(|page| told.contains(&format!("{page:?}")))
+    });
+    process.kill();
+    gate.open();
+    let told = site.published(&[]);
+    assert_eq!(told, "0 new, 0 changed, 1 unchanged, 4 done before\n");
+}
+
 #[test]
 fn another_run_begins_anew_and_knows_whose_files_they_are() {
     let gate = Gate::new();

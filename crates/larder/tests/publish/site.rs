@@ -103,6 +103,25 @@ fn what_did_not_change_is_not_touched() {
     assert_eq!(site.text("tagged.html"), "<a href=/deep>");
 }
 
+/// A 304 says what has become of the page.
+#[test]
+fn what_a_confirmation_calls_private_is_published_no_longer() {
+    let site = Site::new(&[("/", &["/a"])]);
+    site.origin.on("/a", |request| {
+        if request.header("if-none-match").is_some() {
+            Reply::status(304).header("ETag", "\"1\"").cache("private")
+        } else {
+            html("everybody's").header("ETag", "\"1\"")
+        }
+    });
+    site.published(&[]);
+    assert_eq!(site.text("a.html"), "everybody's");
+    let done = site.publish(&["--prune"]);
+    let why = "/a (linked on /) is not published: no shared cache may keep it (private)";
+    assert!(done.stderr.contains(why), "{}", done.stderr);
+    assert_eq!(site.files(), ["index.html"]);
+}
+
 #[test]
 fn what_is_not_there_any_more_is_removed_when_asked_for() {
     let site = Site::new(&[("/", &["/a/b", "/c"]), ("/a/b", &[]), ("/c", &[])]);

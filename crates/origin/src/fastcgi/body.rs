@@ -22,6 +22,8 @@ pub(crate) struct Output {
     left: Option<u64>,
     /// Whether there is no content, whatever the script writes.
     bodiless: bool,
+    /// Whether what PHP has to say of a script that broke off is sent as it is.
+    shown: bool,
     /// `None`: the body has ended, well or badly.
     guard: Option<FetchGuard>,
     /// What had moved when the alarm was last set (`Exchange::alarm`).
@@ -48,6 +50,7 @@ impl Output {
             status,
             left: length.filter(|_| !bodiless),
             bodiless,
+            shown: !bodiless && response.extensions().get() == Some(&Lifetime::Never),
             guard: Some(guard),
             moved: None,
         };
@@ -55,12 +58,13 @@ impl Output {
             // Nobody needs what was written all the same, or waits for it.
             body.discard();
         }
-        let is_shown = response.extensions().get() == Some(&Lifetime::Never)
-            && !bodiless
-            && body.exchange.broke_off(status).is_err();
-        if let Some(ended) = body.exchange.ended()
-            && !is_shown
-        {
+        if body.shown {
+            body.settle();
+            return Ok(body);
+        }
+        let broke_off = body.exchange.broke_off(status, false);
+        broke_off.map_err(|error| body.fail(error))?;
+        if let Some(ended) = body.exchange.ended() {
             let there = body.exchange.ahead();
             let judged = body.judged(ended, body.left.map(|left| left.saturating_sub(there)));
             judged.map_err(|error| body.fail(error))?;
@@ -106,7 +110,7 @@ impl Output {
         if left.is_some_and(|left| left > 0) {
             return Err(Error::new(Kind::Truncated));
         }
-        self.exchange.broke_off(self.status)?;
+        self.exchange.broke_off(self.status, self.shown)?;
         let failed = ended.application != 0 || ended.protocol != 0;
         // If the length is known, all of it is here.
         if failed && left.is_none() && !self.bodiless && !self.status.is_server_error() {

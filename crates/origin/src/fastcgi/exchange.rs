@@ -111,9 +111,15 @@ impl Exchange {
     }
 
     /// Fails if PHP said that the script broke off in its page. PHP ends a request properly whatever happened in it, and
-    /// says so only on standard error. A script that says so by its status is believed.
-    pub(crate) fn broke_off(&self, status: StatusCode) -> Result<(), Error> {
-        if self.fatal == Some(Fatal::InOutput) && !status.is_server_error() {
+    /// says so only on standard error. A script that says so by its status is believed. What came after it is `shown`,
+    /// or else is not what it seems to be either.
+    pub(crate) fn broke_off(&self, status: StatusCode, shown: bool) -> Result<(), Error> {
+        let in_page = match self.fatal {
+            Some(Fatal::InOutput) => true,
+            Some(Fatal::BeforeOutput) => !shown,
+            None => false,
+        };
+        if in_page && !status.is_server_error() {
             return Err(Error::new(Kind::Script).because("PHP reports a fatal error"));
         }
         Ok(())

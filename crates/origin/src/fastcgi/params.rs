@@ -35,9 +35,7 @@ impl ScriptRequest<'_> {
 
     fn server(&self, pairs: &mut Pairs) {
         pairs.add("GATEWAY_INTERFACE", b"CGI/1.1");
-        // Applications that find nginx here know that they need not write rules for the server: otherwise WordPress puts
-        // `/index.php` before all its addresses.
-        pairs.add("SERVER_SOFTWARE", b"larder (like nginx)");
+        pairs.add("SERVER_SOFTWARE", b"larder");
         pairs.add("SERVER_PROTOCOL", b"HTTP/1.1");
         // PHP refuses to run without it where `cgi.force_redirect` applies.
         pairs.add("REDIRECT_STATUS", b"200");

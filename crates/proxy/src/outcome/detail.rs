@@ -43,6 +43,8 @@ pub enum Detail {
 pub enum Failing {
     /// It answered with this error.
     Status(StatusCode),
+    /// What made this answer broke off.
+    BrokeOff(StatusCode),
     /// It gave no answer. Behind a pointer, so that outcomes stay small.
     Unreachable(Arc<Failure>),
 }
@@ -52,14 +54,14 @@ impl Failing {
     pub const fn kind(&self) -> reuse::Failure {
         match self {
             Self::Status(_) => reuse::Failure::Status,
-            Self::Unreachable(_) => reuse::Failure::Unreachable,
+            Self::BrokeOff(_) | Self::Unreachable(_) => reuse::Failure::Unreachable,
         }
     }
 
     /// Returns the status that came, if any.
     pub fn status(&self) -> Option<u16> {
         match self {
-            Self::Status(status) => Some(status.as_u16()),
+            Self::Status(status) | Self::BrokeOff(status) => Some(status.as_u16()),
             Self::Unreachable(_) => None,
         }
     }
@@ -67,7 +69,7 @@ impl Failing {
     /// Whether no server was asked.
     pub fn asked_nobody(&self) -> bool {
         match self {
-            Self::Status(_) => false,
+            Self::Status(_) | Self::BrokeOff(_) => false,
             Self::Unreachable(failure) => failure.asked_nobody(),
         }
     }
@@ -75,6 +77,7 @@ impl Failing {
     fn token(&self, on_status: &'static str) -> &'static str {
         match self {
             Self::Status(_) => on_status,
+            Self::BrokeOff(_) => "script",
             Self::Unreachable(failure) => failure.detail(),
         }
     }

@@ -15,10 +15,14 @@ use rules::key;
 const ENDING: &[u8] = b".php";
 const FRONT: &str = "index.php";
 
+/// How many readings of one spelling are looked at. A path may be long, and have many spellings; more than one name that
+/// ends so would take a folder that is called like a script.
+const MOST: usize = 3;
+
 /// Returns the route that refuses a script which the subject's path may run, if it comes before the route `taken` and
 /// names paths at all.
 pub(super) fn refusing(routes: &[Route], subject: &Subject<'_>, taken: usize) -> Option<usize> {
-    if !may_name_script(subject.path) {
+    if !may_name_script(subject.path) || !(0..taken).any(|index| refuses(routes, index)) {
         return None;
     }
     let mut spelled = key::readings(subject.path);
@@ -47,10 +51,14 @@ fn is_ending(bytes: &[u8]) -> bool {
     bytes.eq_ignore_ascii_case(ENDING)
 }
 
-/// Returns what `path` may be taken for: each script that it continues from, and what an application behind a front sees.
+/// Returns what `path` may be taken for: the first scripts that it continues from, and what an application behind a front
+/// sees. PHP runs the first that there is.
 fn in_path(path: &str) -> Vec<String> {
     let mut all = Vec::new();
     for (end, _) in path.match_indices('/').skip(1) {
+        if all.len() >= MOST {
+            break;
+        }
         let Some((name, rest)) = path.split_at_checked(end) else {
             continue;
         };

@@ -263,7 +263,7 @@ async fn bodies_share_the_limit_and_only_the_one_that_answers_is_read() {
 #[tokio::test(start_paused = true)]
 async fn a_body_takes_room_before_it_is_asked_for_and_until_it_is_found() {
     const LIMIT: u64 = 16 << 20;
-    const LENGTH: usize = 6 << 20;
+    const LENGTH: usize = 3 << 20;
     for is_left in [false, true] {
         let slow = slow(0);
         let (each, answers) = (Arc::clone(&slow.each), Arc::clone(&slow.answers));

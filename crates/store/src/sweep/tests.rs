@@ -150,7 +150,7 @@ fn what_was_received_ahead_is_not_young_again_once_the_clock_was_set_back() {
         }
         let set = Time::from_secs(RECEIVED.as_secs() - back);
         for now in [RECEIVED, set, RECEIVED] {
-            sweep.look_at_clock(now);
+            sweep.look_at_clock(now, || {});
         }
         let variants = memory.find(b"http://a.example/2").expect("it is there");
         let facts = variants.as_slice()[0].facts;

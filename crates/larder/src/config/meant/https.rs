@@ -4,8 +4,11 @@ use super::{Sink, listen::Placed};
 use crate::config::{
     Fault, Flags,
     value::ListenAddress,
-    written::{self, Defaults},
+    written::{self, Defaults, Route},
 };
+use http::header::FORWARDED;
+
+const X_FORWARDED_PROTO: &str = "x-forwarded-proto";
 
 /// The port of `https`, to which routes redirect.
 const HTTPS: u16 = 443;
@@ -50,8 +53,17 @@ pub(super) fn check(
     } else {
         return;
     };
+    // One that is for requests whose proxy says that they came by HTTP does not meet the others again.
+    let is_told = |route: &Route| {
+        let mut headers = route.header.iter().flat_map(|list| &list.list);
+        headers.any(|header| {
+            [X_FORWARDED_PROTO, FORWARDED.as_str()].contains(&header.value.name.as_str())
+        })
+    };
     let own = written.route.iter().flatten();
-    let own = own.map(|table| table.value.policy(&Defaults::default()));
+    let own = own
+        .filter(|table| !is_told(&table.value))
+        .map(|table| table.value.policy(&Defaults::default()));
     let all: Vec<_> = written.defaults.iter().cloned().chain(own).collect();
     let wanted = all
         .iter()

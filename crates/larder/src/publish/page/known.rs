@@ -4,7 +4,7 @@ use super::{DOCUMENT, Read};
 use crate::{
     crawl::site,
     publish::{
-        Publisher,
+        Publisher, name,
         outcome::Outcome,
         said::{self, Document},
     },
@@ -16,7 +16,7 @@ use tokio::task::spawn_blocking;
 
 impl Publisher {
     /// Adds a condition, so that the answer says only whether the page has changed; not if its file has changed since
-    /// it was written.
+    /// it was written, or is to have another name.
     pub(super) async fn conditions(&self, target: &str, fields: &mut HeaderMap) {
         let Some(page) = self.book.borrow().pages.get(target).cloned() else {
             return;
@@ -24,6 +24,10 @@ impl Publisher {
         let (Some(file), Some(length), Some(hash)) = (page.file, page.length, page.hash) else {
             return;
         };
+        let disposition = page.fields.get("content-disposition").map(String::as_str);
+        if name::is_outdated(&file, name::told(page.kind.as_deref(), disposition)) {
+            return;
+        }
         let folder = self.folder.clone();
         let holds = spawn_blocking(move || folder.holds(&file, length, &hash)).await;
         if !holds.unwrap_or(false) {

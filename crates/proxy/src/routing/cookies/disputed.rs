@@ -20,6 +20,10 @@ const ATTRIBUTES: [&[u8]; 10] = [
     b"version",
 ];
 
+/// No application leaves cookies out where there are fewer: Tomcat refuses 200, PHP leaves out those after 1,000
+/// (`max_input_vars`), and Go all of 3,000.
+const MOST: usize = 150;
+
 /// The cookies on which the answers of a route may depend.
 struct Chosen<'a> {
     spec: &'a KeySpec,
@@ -89,10 +93,14 @@ pub fn put_chosen_first(fields: &mut HeaderMap, route: &Route) {
     }
 }
 
-/// Whether all applications find the same cookies in a line: it is written as RFC 6265 section 4.2.1 has it, and
-/// nothing in it is called like an attribute.
+/// Whether all applications find the same cookies in a line: it is written as RFC 6265 section 4.2.1 has it, nothing in it
+/// is called like an attribute, and there are not too many.
 fn is_plain(line: &[u8]) -> bool {
-    pairs(line).all(is_plain_pair)
+    let mut left = MOST;
+    pairs(line).all(|pair| {
+        left -= 1;
+        left > 0 && is_plain_pair(pair)
+    })
 }
 
 fn pairs(line: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -31,6 +31,9 @@ pub(super) fn instead<B>(
         Ok(response) if ask.policy().stale.is_failure(response.status()) => {
             Failing::Status(response.status())
         }
+        Ok(response) if response.extensions().get() == Some(&origin::Lifetime::Never) => {
+            Failing::BrokeOff(response.status())
+        }
         Err(failure) if failure.is_the_origins() => Failing::Unreachable(failure.clone().into()),
         _ => return None,
     };

@@ -51,7 +51,7 @@ impl Fetch<'_> {
         let instead = if status.is_server_error() {
             self.stale_instead(status)
         } else {
-            self.stored_instead(Failing::Status(status))
+            self.stored_instead(Failing::BrokeOff(status))
         };
         instead.unwrap_or_else(|| {
             let (head, body) = response.into_parts();

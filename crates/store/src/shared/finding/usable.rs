@@ -111,7 +111,8 @@ impl Inner {
     fn take_room(&self, room: &mut Reservation, layout: &Layout) -> Result<(), Failed> {
         // One that was asked for before is not there.
         room.release();
-        if !room.grow(layout.stored()) {
+        // A page can be fetched instead. What comes from clients can come from nowhere else, and needs room meanwhile.
+        if !room.grow_by_half(layout.stored()) {
             self.guard.counts.no_room.up();
             return Err(Failed(None));
         }

@@ -37,14 +37,22 @@ impl Use {
                 .is_some_and(|redirect| redirect.value)
             || own.origin.is_some()
             || own.r#try.is_some();
-        if refuses(&own) {
+        if refuses(&own) && !is_choosy(route) {
             Self::Refused
-        } else if is_apart && own.graphql.is_none() {
+        } else if is_apart && own.graphql.is_none() && !is_choosy(route) {
             Self::Apart
         } else {
             Self::Other
         }
     }
+}
+
+/// Whether the route is for some requests of its paths only. Then it is about these pages, and guards no folder.
+fn is_choosy(route: &Route) -> bool {
+    route.method.is_some()
+        || route.header.is_some()
+        || route.cookie.is_some()
+        || route.query.is_some()
 }
 
 /// Warns of paths that hardly match all that is meant, in routes and in what `bypassed` lists.
