@@ -9,6 +9,7 @@ use super::{
     readings::{judge, lead_to, refuses},
 };
 use crate::policy::Route;
+use memchr::memchr_iter;
 use rules::key;
 
 /// How scripts are named, and the one that answers for others' paths.
@@ -22,7 +23,10 @@ const MOST: usize = 3;
 /// Returns the route that refuses a script which the subject's path may run, if it comes before the route `taken` and
 /// names paths at all.
 pub(super) fn refusing(routes: &[Route], subject: &Subject<'_>, taken: usize) -> Option<usize> {
-    if !may_name_script(subject.path) || !(0..taken).any(|index| refuses(routes, index)) {
+    if taken == 0
+        || !may_name_script(subject.path)
+        || !(0..taken).any(|index| refuses(routes, index))
+    {
         return None;
     }
     let mut spelled = key::readings(subject.path);
@@ -43,8 +47,11 @@ pub(super) fn refusing(routes: &[Route], subject: &Subject<'_>, taken: usize) ->
 
 /// Whether something follows what looks like a script's name. Most paths have nothing of the kind.
 fn may_name_script(path: &str) -> bool {
-    let mut windows = path.as_bytes().windows(ENDING.len() + 1);
-    windows.any(|window| window.get(..ENDING.len()).is_some_and(is_ending))
+    let bytes = path.as_bytes();
+    memchr_iter(b'.', bytes).any(|dot| {
+        let behind = bytes.get(dot..).unwrap_or_default();
+        behind.len() > ENDING.len() && behind.get(..ENDING.len()).is_some_and(is_ending)
+    })
 }
 
 fn is_ending(bytes: &[u8]) -> bool {

@@ -163,11 +163,13 @@ pub(super) fn large_name(id: u64) -> String {
     format!("large-{id:016x}")
 }
 
-/// Opens a file. Anything else of that name counts as not found. A pipe is not waited for, as it is without `NONBLOCK`.
+/// Opens a file. Anything else of that name counts as not found, but for a folder, of which each read is an error. A pipe
+/// is not waited for, as it is without `NONBLOCK`.
 pub(super) fn open_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = options.custom_flags(flags).open(path)?;
-    if file.metadata()?.is_file() {
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() || kind.is_dir() {
         Ok(file)
     } else {
         Err(io::Error::new(io::ErrorKind::NotFound, "not a file"))
