@@ -6,6 +6,7 @@ mod unkept;
 mod unsuitable;
 
 pub use failing::{instead, on_failure, usable_on_failure};
+pub use unkept::lighten;
 
 use crate::{
     content_key::errors::ErrorSearch,
@@ -162,8 +163,7 @@ impl Fetch<'_> {
     ) -> Landing {
         let why = Detail::Unkept(Unkept::NoRoom);
         self.remember_unkept(stored.status, &why, false);
-        // Only the store needs these, and they may be most of it.
-        (stored.variant, stored.marks) = (None, None);
+        lighten(&mut stored);
         let reader = inflow.writer.fill().reader();
         inflow.writer.spill();
         Landing::Stored {

@@ -13,7 +13,7 @@ use crate::{
         admit,
         arrival::{Around, Arrival},
         fetch::{Fetch, Landing, Missing, Plan},
-        lookup,
+        land, lookup,
         pump::{Destination, Inflow, Room, begin_fill},
         shape,
     },
@@ -178,7 +178,7 @@ impl Fetch<'_> {
         if kept.is_ok() {
             return self.filling(stored, own, inflow);
         }
-        unstored(&mut stored);
+        land::lighten(&mut stored);
         Landing::Stored {
             stored: Arc::new(stored),
             reader: Some(reader),
@@ -252,7 +252,7 @@ impl Fetch<'_> {
     fn room_for(&self, stored: &mut Stored, writer: &mut Writer) -> Option<Reservation> {
         let room = self.worker.cache.memory.room_for_coming(stored);
         if room.is_none() {
-            unstored(stored);
+            land::lighten(stored);
             writer.spill();
         }
         room
@@ -265,11 +265,6 @@ impl Fetch<'_> {
         }
         Ok(())
     }
-}
-
-/// Takes out what the store alone needs, since it may be most of the head.
-fn unstored(stored: &mut Stored) {
-    (stored.variant, stored.marks) = (None, None);
 }
 
 /// Puts what comes between what is held around it.

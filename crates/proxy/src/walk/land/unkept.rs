@@ -15,6 +15,11 @@ use http_body::Body as _;
 use origin::ResponseBody;
 use store::{Stored, Variants};
 
+/// Takes out of a response that is not kept what the store alone needs, since it may be most of its head.
+pub fn lighten(stored: &mut Stored) {
+    (stored.variant, stored.marks) = (None, None);
+}
+
 impl Fetch<'_> {
     /// Whether the last answer was lately found to be larger than what is kept.
     pub(super) fn was_too_large(&self) -> bool {
