@@ -59,8 +59,9 @@ async fn a_question_outlives_who_asked_and_there_is_one_at_a_time() {
             () = yield_now() => {}
         }
     }
-    (0..9).for_each(|_| tell.send(true).unwrap());
-    let (one, other) = tokio::join!(name.ask(learn()), name.ask(learn()));
+    // Both have asked before anything is said.
+    let answer = async { (0..9).for_each(|_| tell.send(true).unwrap()) };
+    let (one, other, ()) = tokio::join!(biased; name.ask(learn()), name.ask(learn()), answer);
     one.and(other).unwrap();
     assert_eq!((asked.load(Relaxed), learnt.load(Relaxed)), (1, 1));
 }
