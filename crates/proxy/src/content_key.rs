@@ -7,8 +7,12 @@
 //! otherwise.
 
 pub mod errors;
+mod graphql;
 pub mod json;
+mod media;
 pub mod operation;
+
+pub use graphql::read_get;
 
 #[cfg(test)]
 mod tests;
@@ -18,15 +22,12 @@ use crate::{
     cache::Worker,
     error::{BadRequest, Failure},
     listen::{Cut, RequestBody},
-    policy::{GraphQl, Operation},
 };
 use bytes::{Bytes, BytesMut};
-use errors::ErrorSearch;
-use http::{HeaderMap, HeaderName, Method, header};
+use http::{HeaderName, Method, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use operation::Selected;
-use rules::{method::is_retrieval, vary::variant_key};
+use media::{essence, is_in_utf8, is_json, media_type};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use store::Reservation;
@@ -173,20 +174,10 @@ fn is_conditional(ask: &Ask) -> bool {
     CONDITIONS.iter().any(|name| ask.fields.contains_key(name))
 }
 
-/// Whether a media type adds nothing that JSON does not say anyway. A service that obeys another charset would read
-/// another query than is keyed.
-fn is_in_utf8(media: &str) -> bool {
-    let mut parameters = media.split(';').skip(1).map(str::trim);
-    parameters.all(|parameter| {
-        let said = parameter.replace('"', "");
-        said.is_empty() || said.eq_ignore_ascii_case("charset=utf-8")
-    })
-}
-
 /// Adds the meaning of the content to the key.
 fn key(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     if ask.policy().graphql.is_some() {
-        return key_graphql(ask, bytes);
+        return graphql::key(ask, bytes);
     }
     let plain = !ask.fields.contains_key(header::CONTENT_ENCODING);
     let media = media_type(&ask.fields).ok_or(Unkeyed::Type)?.to_owned();
@@ -213,122 +204,6 @@ fn key(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     let values: [&str; 5] = [&media, &coding, &language, form, &sum];
     ask.key.content("QUERY", &values.map(str::as_bytes));
     Ok(())
-}
-
-/// As [`key`], for a GraphQL request, if it is a query that the site stores; with what it accepts.
-fn key_graphql(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
-    if !matches!(
-        operation::of_query(ask.target.query().unwrap_or_default()),
-        Ok(None)
-    ) {
-        // Some services prefer the query string to the content.
-        return Err(Unkeyed::Malformed);
-    }
-    let text = std::str::from_utf8(bytes).map_err(|_| Unkeyed::Malformed)?;
-    let selected = operation::of_json(text)?;
-    let canonical = json::canonical(text).ok_or(Unkeyed::Malformed)?;
-    take(ask, selected)?;
-    if is_conditional(ask) {
-        return Err(Unkeyed::Condition);
-    }
-    let method = if is_query(&ask.method) {
-        "QUERY"
-    } else {
-        "POST"
-    };
-    // Services choose a type by it without a `Vary`, since hardly any cache stores what answers a `POST`.
-    let mut accepted = Vec::new();
-    variant_key(&[header::ACCEPT], &ask.fields, &mut accepted);
-    let sum = digest(canonical.as_bytes());
-    let values = [sum.as_bytes(), accepted.trim_ascii_end()];
-    ask.key.content(method, &values);
-    Ok(())
-}
-
-/// Reads the operation of a `GET` to a GraphQL service. A query is left as it is; anything else bypasses the store.
-#[inline]
-pub fn read_get(ask: &mut Ask) {
-    if ask.policy().graphql.is_some() && is_retrieval(&ask.method) {
-        read_operation(ask);
-    }
-}
-
-fn read_operation(ask: &mut Ask) {
-    match operation::of_query(ask.target.query().unwrap_or_default()) {
-        Ok(None) => {}
-        Ok(Some(selected)) => {
-            if let Err(why) = take(ask, selected) {
-                ask.content.unkeyed = Some(why);
-            }
-        }
-        Err(why) => ask.content.unkeyed = Some(why),
-    }
-}
-
-/// Records the operation that is asked for; an error if the site does not store it.
-fn take(ask: &mut Ask, selected: Selected) -> Result<(), Unkeyed> {
-    ask.content.operation = selected.name.map(String::into_boxed_str);
-    match ask.operation() {
-        Some(Operation { cache: false, .. }) => Err(Unkeyed::Operation),
-        _ => Ok(()),
-    }
-}
-
-impl GraphQl {
-    /// Returns the site's settings for an operation, if any.
-    pub fn operation(&self, name: &str) -> Option<&Operation> {
-        self.operations.get(name)
-    }
-}
-
-impl Ask {
-    /// Returns the site's settings for the GraphQL operation that is asked for, if any.
-    pub fn operation(&self) -> Option<&Operation> {
-        let graphql = self.policy().graphql.as_ref()?;
-        graphql.operation(self.content.operation.as_deref()?)
-    }
-
-    /// Whether an answer is searched for errors before it is stored.
-    pub fn checks_errors(&self) -> bool {
-        let graphql = self.policy().graphql.as_ref();
-        graphql.is_some_and(|graphql| !graphql.store_errors)
-    }
-
-    /// How an answer with these fields is searched for errors before it is stored.
-    pub fn error_search(&self, fields: &HeaderMap) -> ErrorSearch {
-        if self.checks_errors() {
-            ErrorSearch::of(fields)
-        } else {
-            ErrorSearch::Nothing
-        }
-    }
-
-    /// Whether stored responses stay: the request is known to change nothing although its method is not safe, or the
-    /// site says that what it changes is invalidated by other means.
-    pub fn leaves_stored_responses(&self) -> bool {
-        let content = &self.content;
-        let is_query = |why| matches!(why, Unkeyed::Operation | Unkeyed::Condition);
-        let known = content.keyed.is_some() || content.unkeyed.is_some_and(is_query);
-        let graphql = self.policy().graphql.as_ref();
-        self.method == Method::POST && graphql.is_some_and(|graphql| known || !graphql.invalidate)
-    }
-}
-
-/// Returns the value of `Content-Type` as written, if there is exactly one.
-fn media_type(fields: &HeaderMap) -> Option<&str> {
-    let mut lines = fields.get_all(header::CONTENT_TYPE).iter();
-    let (first, more) = (lines.next()?, lines.next());
-    more.is_none().then(|| first.to_str().ok()).flatten()
-}
-
-fn essence(media: &str) -> &str {
-    media.split(';').next().unwrap_or_default().trim()
-}
-
-/// Whether the type is `application/json` or has its suffix (RFC 6839 section 3.1).
-fn is_json(essence: &str) -> bool {
-    let lower = essence.to_ascii_lowercase();
-    lower == "application/json" || lower.ends_with("+json")
 }
 
 /// Returns the SHA-256 in hex, so that nobody can make two contents with one digest.

@@ -67,7 +67,8 @@ pub(super) async fn run<S: Serve>(
     let meter = Meter::new(opened.stream, watch, &limits, opened.slot);
     match opened.protocol {
         Protocol::Http1 => http1::serve(session, meter, &limits).await,
-        Protocol::Http2 => http2::serve(session, meter, &limits).await,
+        // Boxed: it is larger than what HTTP/1 needs, and each connection's task has room for its largest part.
+        Protocol::Http2 => Box::pin(http2::serve(session, meter, &limits)).await,
     }
 }
 

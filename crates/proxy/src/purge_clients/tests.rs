@@ -1,8 +1,8 @@
 use super::*;
-use crate::policy::PurgePolicy;
-use http::HeaderName;
+use crate::policy::{PurgePolicy, Unadmitted};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 mod clients;
 mod content;

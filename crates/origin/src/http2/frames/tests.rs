@@ -99,16 +99,18 @@ proptest! {
             all.extend(frame(kind, flags, length));
         }
         all.truncate(PREFACE + end);
-        let whole = Frames::new(MOST).go_on(&all);
-        let (mut cut, mut last, mut rest) = (Frames::new(MOST), 0, &all[..]);
+        let mut frames = Frames::new(MOST);
+        let whole = (frames.go_on(&all), frames.take_small());
+        let (mut cut, mut last, mut small, mut rest) = (Frames::new(MOST), 0, 0, &all[..]);
         for length in cuts.iter().cycle() {
             let (piece, behind) = rest.split_at(rest.len().min(*length));
             (last, rest) = (cut.go_on(piece), behind);
+            small += cut.take_small();
             if rest.is_empty() {
                 break;
             }
         }
-        prop_assert_eq!(last, whole);
+        prop_assert_eq!((last, small), whole);
     }
 
     #[test]
