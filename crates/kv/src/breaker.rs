@@ -43,9 +43,9 @@ struct Open {
 
 /// Whether the server may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leave {
+pub enum Permission {
     /// Yes.
-    Given,
+    Granted,
     /// Yes, as a probe of whether it is back.
     Probe,
     /// No.
@@ -74,25 +74,25 @@ impl Default for Breaker {
 
 impl Breaker {
     /// Whether the server may be asked now.
-    pub fn leave(&self) -> Leave {
+    pub fn permission(&self) -> Permission {
         if !self.troubled.load(Relaxed) {
-            return Leave::Given;
+            return Permission::Granted;
         }
         let mut state = self.state();
         let Some(open) = &mut state.open else {
-            return Leave::Given;
+            return Permission::Granted;
         };
         let now = Instant::now();
         if now < open.probe_at {
-            return Leave::Denied;
+            return Permission::Denied;
         }
         // If the caller drops a probe, another follows.
         open.probe_at = now + open.pause;
-        Leave::Probe
+        Permission::Probe
     }
 
     /// Whether to send the probe that nobody has been there to send for a while. For a caller who has nothing else to
-    /// ask; the leave for it is [`Leave::Probe`].
+    /// ask; the permission for it is [`Permission::Probe`].
     pub fn is_probe_left(&self) -> bool {
         if !self.troubled.load(Relaxed) {
             return false;
@@ -119,15 +119,15 @@ impl Breaker {
         state.open.take().is_some()
     }
 
-    /// Records that the server failed, on this leave, in a way in which the next question would most likely fail too.
-    pub fn failed(&self, leave: Leave) -> Change {
+    /// Records that the server failed, on this permission, in a way in which the next question would most likely fail too.
+    pub fn failed(&self, permission: Permission) -> Change {
         let state = &mut *self.state();
         self.troubled.store(true, Relaxed);
         state.failures = state.failures.saturating_add(1);
         let now = Instant::now();
         match &mut state.open {
             // Questions that were sent before it opened say nothing new.
-            Some(_) if leave != Leave::Probe => Change::None,
+            Some(_) if permission != Permission::Probe => Change::None,
             Some(open) => {
                 open.pause = (open.pause * 2).min(LONGEST_PAUSE);
                 open.probe_at = now + open.pause;
@@ -162,30 +162,41 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn it_opens_probes_and_closes() {
         let breaker = Breaker::default();
-        assert_eq!(breaker.leave(), Leave::Given);
-        assert_eq!(breaker.failed(Leave::Given), Change::None);
+        assert_eq!(breaker.permission(), Permission::Granted);
+        assert_eq!(breaker.failed(Permission::Granted), Change::None);
         assert!(!breaker.answered(), "one failure is forgotten");
-        assert_eq!(breaker.failed(Leave::Given), Change::None);
-        assert_eq!(breaker.failed(Leave::Given), Change::None);
-        assert_eq!(breaker.failed(Leave::Given), Change::Opened);
-        assert_eq!(breaker.leave(), Leave::Denied);
+        assert_eq!(breaker.failed(Permission::Granted), Change::None);
+        assert_eq!(breaker.failed(Permission::Granted), Change::None);
+        assert_eq!(breaker.failed(Permission::Granted), Change::Opened);
+        assert_eq!(breaker.permission(), Permission::Denied);
         assert_eq!(
-            breaker.failed(Leave::Given),
+            breaker.failed(Permission::Granted),
             Change::None,
             "asked before it opened"
         );
 
         advance(FIRST_PAUSE).await;
-        assert_eq!(breaker.leave(), Leave::Probe);
-        assert_eq!(breaker.leave(), Leave::Denied, "one probe at a time");
-        assert_eq!(breaker.failed(Leave::Probe), Change::StaysOpen);
+        assert_eq!(breaker.permission(), Permission::Probe);
+        assert_eq!(
+            breaker.permission(),
+            Permission::Denied,
+            "one probe at a time"
+        );
+        assert_eq!(breaker.failed(Permission::Probe), Change::StaysOpen);
         advance(FIRST_PAUSE).await;
-        assert_eq!(breaker.leave(), Leave::Denied, "the pause has grown");
+        assert_eq!(
+            breaker.permission(),
+            Permission::Denied,
+            "the pause has grown"
+        );
         advance(FIRST_PAUSE).await;
-        assert_eq!(breaker.leave(), Leave::Probe);
+        assert_eq!(breaker.permission(), Permission::Probe);
         assert!(breaker.is_open());
         assert!(breaker.answered(), "that closes it");
-        assert_eq!((breaker.leave(), breaker.is_open()), (Leave::Given, false));
+        assert_eq!(
+            (breaker.permission(), breaker.is_open()),
+            (Permission::Granted, false)
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -193,16 +204,20 @@ mod tests {
         let breaker = Breaker::default();
         assert!(!breaker.is_probe_left());
         for _ in 0..FAILURES {
-            breaker.failed(Leave::Given);
+            breaker.failed(Permission::Granted);
         }
         advance(LEFT).await;
         assert!(!breaker.is_probe_left(), "the pause has just passed");
         advance(FIRST_PAUSE).await;
         assert!(breaker.is_probe_left());
         assert!(!breaker.is_probe_left(), "one at a time");
-        breaker.failed(Leave::Probe);
+        breaker.failed(Permission::Probe);
         advance(LEFT).await;
-        assert_eq!(breaker.leave(), Leave::Probe, "somebody has to ask");
+        assert_eq!(
+            breaker.permission(),
+            Permission::Probe,
+            "somebody has to ask"
+        );
         assert!(!breaker.is_probe_left());
         advance(LEFT + FIRST_PAUSE * 2).await;
         assert!(breaker.is_probe_left());
@@ -213,16 +228,16 @@ mod tests {
     async fn pauses_grow_to_a_bound_and_a_probe_that_is_dropped_is_followed_by_another() {
         let breaker = Breaker::default();
         for _ in 0..FAILURES {
-            breaker.failed(Leave::Given);
+            breaker.failed(Permission::Granted);
         }
         for _ in 0..20 {
             advance(LONGEST_PAUSE).await;
-            assert_eq!(breaker.leave(), Leave::Probe);
-            breaker.failed(Leave::Probe);
+            assert_eq!(breaker.permission(), Permission::Probe);
+            breaker.failed(Permission::Probe);
         }
         advance(LONGEST_PAUSE).await;
-        assert_eq!(breaker.leave(), Leave::Probe);
+        assert_eq!(breaker.permission(), Permission::Probe);
         advance(LONGEST_PAUSE).await;
-        assert_eq!(breaker.leave(), Leave::Probe);
+        assert_eq!(breaker.permission(), Permission::Probe);
     }
 }

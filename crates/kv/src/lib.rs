@@ -12,7 +12,7 @@ mod memcached;
 pub mod redis;
 mod worker;
 
-pub use breaker::{Breaker, Change, Leave};
+pub use breaker::{Breaker, Change, Permission};
 pub use error::{BadUrl, Error, Kind};
 pub use memcached::{LARGEST_VALUE, LONGEST_KEY, Memcached, takes};
 pub use worker::{Connection, PerWorker};

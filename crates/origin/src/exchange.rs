@@ -1,8 +1,8 @@
 //! One attempt: gets a connection, sends the request on it, and waits for the response's head in time.
 
+mod connection;
 mod failure;
 mod http2;
-mod line;
 mod send;
 
 pub(crate) use failure::Failure;
@@ -18,9 +18,9 @@ use crate::{
     upload::Outgoing,
 };
 use bytes::Bytes;
+use connection::{Connection, Engine};
 use http::{HeaderValue, Request, Response, Version, header::HOST};
 use http_body::Body as _;
-use line::{Engine, Line};
 use rules::fields::begins_event_stream;
 use send::{is_refusal, is_untouched};
 use std::{sync::Arc, time::Duration};
@@ -120,22 +120,22 @@ impl Attempt<'_> {
             } => Engine::Any,
             RequestFraming { .. } => Engine::Hyper,
         };
-        let line = match self.line(engine).await {
-            Ok(line) => line,
+        let connection = match self.connection(engine).await {
+            Ok(connection) => connection,
             Err(error) => return Err(unsent(request, error)),
         };
-        let speaks = match &line {
-            Line::Direct(_) | Line::Http1(_) => Speaks::Http1,
-            Line::Http2(_) => Speaks::Http2,
-            Line::FastCgi(_) => Speaks::FastCgi,
+        let speaks = match &connection {
+            Connection::Direct(_) | Connection::Http1(_) => Speaks::Http1,
+            Connection::Http2(_) => Speaks::Http2,
+            Connection::FastCgi(_) => Speaks::FastCgi,
         };
-        let spare = match &line {
+        let spare = match &connection {
             // These give the request back.
-            Line::Direct(_) | Line::FastCgi(_) => None,
-            Line::Http1(_) => self.repeatable.then(|| again(&request, self.content)),
+            Connection::Direct(_) | Connection::FastCgi(_) => None,
+            Connection::Http1(_) => self.repeatable.then(|| again(&request, self.content)),
             // An HTTP/2 server may say that it had not begun with the request, which may then be sent again whatever
             // its method. Short content that is still to come is kept for that as it is sent.
-            Line::Http2(_) => {
+            Connection::Http2(_) => {
                 let is_known = request.body().is_end_stream() || self.content.is_some();
                 if !is_known {
                     request.body_mut().keep();
@@ -153,16 +153,16 @@ impl Attempt<'_> {
         if let Err(error) = message::address(&mut request, self.asked, speaks, tls) {
             return Err(unsent(request, error));
         }
-        let sent = match line {
-            Line::Direct(own) => self.send_direct(own, request).await,
+        let sent = match connection {
+            Connection::Direct(own) => self.send_direct(own, request).await,
             // Boxed, so that the future of a direct exchange does not become as large as these.
-            Line::Http1(own) => Box::pin(self.send_http1(own, *request)).await,
-            Line::Http2(slot) => {
+            Connection::Http1(own) => Box::pin(self.send_http1(own, *request)).await,
+            Connection::Http2(slot) => {
                 let by = slot.connection();
                 let sent = Box::pin(self.send_http2(slot, *request)).await;
                 return sent.map_err(|lost| refused(self.after_http2(lost, spare), by));
             }
-            Line::FastCgi(own) => Box::pin(self.send_fastcgi(own, *request)).await,
+            Connection::FastCgi(own) => Box::pin(self.send_fastcgi(own, *request)).await,
         };
         sent.map_err(|failure| failure.at(&self.peer.label).or_again(spare))
     }

@@ -3,7 +3,7 @@
 use super::{Absent, Bad, failed};
 use crate::{Error, Kind};
 use bytes::Bytes;
-use kv::{BadUrl, Breaker, Change, Leave, Memcached, Read, Redis};
+use kv::{BadUrl, Breaker, Change, Memcached, Permission, Read, Redis};
 use redis::{Cmd, Value};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -60,8 +60,8 @@ impl Store {
         if matches!(self.client, Client::Memcached(_)) && !kv::takes(&key) {
             return Ok(Err(Absent::Key));
         }
-        let leave = self.breaker.leave();
-        if leave == Leave::Denied {
+        let permission = self.breaker.permission();
+        if permission == Permission::Denied {
             return Err(
                 Error::new(Kind::NoHealthyServer).because("the page store has failed a moment ago")
             );
@@ -82,14 +82,18 @@ impl Store {
                     .filter(|(value, _)| !value.is_empty())
                     .ok_or(Absent::NotThere))
             }
-            Err(error) => self.failed(leave, error),
+            Err(error) => self.failed(permission, error),
         }
     }
 
-    fn failed<T>(&self, leave: Leave, error: kv::Error) -> Result<Result<T, Absent>, Error> {
+    fn failed<T>(
+        &self,
+        permission: Permission,
+        error: kv::Error,
+    ) -> Result<Result<T, Absent>, Error> {
         if error.kind.opens_breaker() {
             if !self.client.is_one_of_several() {
-                match self.breaker.failed(leave) {
+                match self.breaker.failed(permission) {
                     Change::None => self.client.hang_up(),
                     Change::Opened | Change::StaysOpen => self.client.hang_up_all(),
                 }

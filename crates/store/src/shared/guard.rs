@@ -5,7 +5,7 @@ use super::{
     remote::{Error, Kind, Read, Remote, RemoteFuture},
 };
 use bytes::Bytes;
-use kv::{Breaker, Change, Leave};
+use kv::{Breaker, Change, Permission};
 use std::{
     fmt,
     sync::{
@@ -130,12 +130,12 @@ impl Guard {
         until: Instant,
         ask: impl FnOnce(&'a dyn Remote) -> RemoteFuture<'a, T>,
     ) -> Result<T, Failed> {
-        let leave = self.breaker.leave();
-        if leave == Leave::Denied {
+        let permission = self.breaker.permission();
+        if permission == Permission::Denied {
             self.counts.not_asked.up();
             return Err(Failed(None));
         }
-        self.ask_on(leave, until, ask).await
+        self.ask_on(permission, until, ask).await
     }
 
     /// Asks for what is under `name` if the server is not asked at the moment and no request has been there to find out
@@ -143,14 +143,16 @@ impl Guard {
     pub(super) async fn probe(&self, name: &str) {
         if self.breaker.is_probe_left() {
             let until = self.deadline();
-            let probe = self.ask_on(Leave::Probe, until, |remote| remote.get(name, Read::Any));
+            let probe = self.ask_on(Permission::Probe, until, |remote| {
+                remote.get(name, Read::Any)
+            });
             let _ = probe.await;
         }
     }
 
     async fn ask_on<'a, T>(
         &'a self,
-        leave: Leave,
+        permission: Permission,
         until: Instant,
         ask: impl FnOnce(&'a dyn Remote) -> RemoteFuture<'a, T>,
     ) -> Result<T, Failed> {
@@ -166,7 +168,7 @@ impl Guard {
             }
             Err(error) => {
                 let kind = error.kind;
-                self.failed(leave, error);
+                self.failed(permission, error);
                 Err(Failed(Some(kind)))
             }
         }
@@ -184,7 +186,7 @@ impl Guard {
         }
     }
 
-    fn failed(&self, leave: Leave, error: Error) {
+    fn failed(&self, permission: Permission, error: Error) {
         self.counts.error(error.kind);
         if !error.kind.opens_breaker() {
             // It has answered after all.
@@ -207,7 +209,7 @@ impl Guard {
             }
             return;
         }
-        let change = self.breaker.failed(leave);
+        let change = self.breaker.failed(permission);
         if change != Change::None {
             // Its connections may be stuck. So a probe begins with a new one, whichever worker sends it.
             self.remote.hang_up();

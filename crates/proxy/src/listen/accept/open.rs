@@ -13,17 +13,17 @@ pub(super) struct OpenConnections {
 }
 
 /// Removes a connection from `OpenConnections` on drop.
-pub(super) struct Leave {
+pub(super) struct OpenGuard {
     open: OpenConnections,
     number: u64,
 }
 
 impl OpenConnections {
-    pub(super) fn enter(&self, watch: &Arc<Watch>) -> Leave {
+    pub(super) fn enter(&self, watch: &Arc<Watch>) -> OpenGuard {
         let number = self.next.get();
         self.next.set(number + 1);
         self.watches.borrow_mut().insert(number, Arc::clone(watch));
-        Leave {
+        OpenGuard {
             open: self.clone(),
             number,
         }
@@ -62,7 +62,7 @@ impl OpenConnections {
     }
 }
 
-impl Drop for Leave {
+impl Drop for OpenGuard {
     fn drop(&mut self) {
         self.open.watches.borrow_mut().remove(&self.number);
         self.open.gone.notify_one();

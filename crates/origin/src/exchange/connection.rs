@@ -19,7 +19,7 @@ use tokio::{
 const JUST_USED: Duration = Duration::from_secs(1);
 
 /// A connection to send on.
-pub(super) enum Line {
+pub(super) enum Connection {
     Direct(direct::Link),
     Http1(Http1),
     Http2(Slot),
@@ -36,7 +36,7 @@ pub(super) enum Engine {
 
 impl Attempt<'_> {
     /// Returns an idle connection, the shared one, or a new one.
-    pub(super) async fn line(&self, engine: Engine) -> Result<Line, Error> {
+    pub(super) async fn connection(&self, engine: Engine) -> Result<Connection, Error> {
         if !self.repeatable && self.which == Which::Any {
             // Lets the runtime look at its sockets, so that we know if a connection was closed in the meantime. A
             // request that may be sent twice need not wait for that.
@@ -52,9 +52,9 @@ impl Attempt<'_> {
             && let Some(link) = pool::take(self.key(), now, within)
         {
             return match link {
-                Single::Http1(link) => Ok(Line::Http1(link)),
+                Single::Http1(link) => Ok(Connection::Http1(link)),
                 Single::Direct(link) => self.with(engine, link).await,
-                Single::FastCgi(link) => Ok(Line::FastCgi(link)),
+                Single::FastCgi(link) => Ok(Connection::FastCgi(link)),
             };
         }
         if self.which == Which::Alone || self.needs_http1() || !self.origin.may_share() {
@@ -68,21 +68,21 @@ impl Attempt<'_> {
     }
 
     /// Returns a stream on a connection that there is, for a request that one of them refused when no other could be made.
-    fn same_again(&self, refused_by: u64, error: Error) -> Result<Line, Error> {
+    fn same_again(&self, refused_by: u64, error: Error) -> Result<Connection, Error> {
         match pool::room(self.key(), Instant::now(), refused_by) {
-            Some(slot) => Ok(Line::Http2(slot)),
+            Some(slot) => Ok(Connection::Http2(slot)),
             // The server that took no more requests took no more connections either.
             None => Err(Error::new(Kind::StreamRefused).because(error)),
         }
     }
 
     /// Returns a stream on a shared connection, or a new connection if there is to be one more.
-    async fn share(&self, engine: Engine) -> Result<Line, Error> {
+    async fn share(&self, engine: Engine) -> Result<Connection, Error> {
         let mut now = self.began;
         let mut sharing = self.ask_pool(now, false);
         loop {
             sharing = match sharing {
-                Some(Sharing::Open(slot)) => return Ok(Line::Http2(slot)),
+                Some(Sharing::Open(slot)) => return Ok(Connection::Http2(slot)),
                 Some(Sharing::Make(_making)) => return self.dial(engine, now).await,
                 None => return self.dial(engine, now).await,
                 Some(Sharing::Wait(done)) => {
@@ -137,13 +137,13 @@ impl Attempt<'_> {
 
     /// Makes a new connection. Callers box this future: most fetches need none, and it is the largest part of an
     /// attempt.
-    async fn dial(&self, engine: Engine, now: Instant) -> Result<Line, Error> {
+    async fn dial(&self, engine: Engine, now: Instant) -> Result<Connection, Error> {
         let limit = self.connected_by(now);
         let only_http1 = self.needs_http1();
         pool::tend();
         let dialled = connect::dial(self.origin, self.peer, only_http1, limit).await?;
         if dialled.speaks == Speaks::FastCgi {
-            return Ok(Line::FastCgi(fastcgi::Link::new(dialled, self.peer)));
+            return Ok(Connection::FastCgi(fastcgi::Link::new(dialled, self.peer)));
         }
         if dialled.speaks == Speaks::Http1 {
             if self.origin.may_share() && !only_http1 {
@@ -160,16 +160,16 @@ impl Attempt<'_> {
         if self.which != Which::Alone {
             pool::share(self.key(), link, now);
         }
-        Ok(Line::Http2(slot))
+        Ok(Connection::Http2(slot))
     }
 
     /// Returns a connection of ours as it is, or hands it to hyper if the request needs hyper.
-    async fn with(&self, engine: Engine, link: direct::Link) -> Result<Line, Error> {
+    async fn with(&self, engine: Engine, link: direct::Link) -> Result<Connection, Error> {
         match engine {
-            Engine::Any => Ok(Line::Direct(link)),
+            Engine::Any => Ok(Connection::Direct(link)),
             Engine::Hyper => {
                 let handing = Box::pin(Http1::over(self.origin, link));
-                Ok(Line::Http1(handing.await?))
+                Ok(Connection::Http1(handing.await?))
             }
         }
     }
