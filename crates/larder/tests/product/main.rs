@@ -106,6 +106,7 @@ mod nodes_defaults;
 mod nodes_disk;
 mod nodes_failover;
 mod nodes_invalidation;
+mod nodes_last;
 mod nodes_leases;
 mod nodes_memcached;
 mod nodes_purge;

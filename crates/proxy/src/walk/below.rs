@@ -47,8 +47,10 @@ pub enum SharedLookup {
 /// For whom the shared tier is asked.
 #[derive(Debug)]
 pub enum Role<'a> {
-    /// For a request that goes alone, or not on to the origin.
+    /// For a request that goes alone.
     Single,
+    /// For a request that gets an error if nothing is found: it does not go on to the origin, or the origin has failed.
+    Last,
     /// For a leader: if nothing there answers, this node asks for the lease to fetch for all. Once it is known what
     /// selects variants, the flight is for one of them.
     Leader(&'a mut Flight),
@@ -76,10 +78,11 @@ async fn in_tier(
     mut role: Role<'_>,
 ) -> SharedLookup {
     let is_unsure = need.is_unsure();
+    // Where each answer is to be validated, the one stored elsewhere most likely is as well.
+    let is_vain = |stored: &Stored| stored.facts.is_always_validated();
     let selected = need.selected.as_deref().filter(|_| !is_unsure);
-    if need.is_for_the_origin() || selected.is_some_and(|stored| stored.facts.is_always_validated())
-    {
-        // The origin's own answer is wanted, by the client or by the origin.
+    let is_last = matches!(role, Role::Last);
+    if need.is_for_the_origin() || !is_last && selected.is_some_and(is_vain) {
         return SharedLookup::Need(need, None);
     }
     if need.is_beside_fill(ask) {

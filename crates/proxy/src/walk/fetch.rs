@@ -18,6 +18,8 @@ use crate::{
     policy::Esi,
     walk::{
         admit::Times,
+        below::{self, Role, SharedLookup},
+        land,
         lookup::{self, Hit, Need},
         outbound,
         pump::Pump,
@@ -128,7 +130,32 @@ pub async fn fetch(
         passes_condition: passes_condition(worker, ask, need, now),
         lease: Cell::new(lease),
     };
-    fetch.run(writer).await
+    let mut fetched = fetch.run(writer).await;
+    if worker.cache.shared.is_some()
+        && let Landing::Failed(failure) = &fetched.landing
+        && failure.is_the_origins()
+        && let Some(found) = elsewhere(worker, ask, need, failure).await
+    {
+        fetched.landing = found;
+    }
+    fetched
+}
+
+/// Returns what the shared tier has for a request whose fetch failed. It may not have been asked before: what was stored
+/// here, or remembered of the last answer, spoke against it. Or another node has stored an answer meanwhile.
+async fn elsewhere(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    need: &Need,
+    failure: &Failure,
+) -> Option<Landing> {
+    match below::look_up_shared(worker, ask, need.clone(), Role::Last).await {
+        SharedLookup::Hit(hit) => Some(Landing::Found(Box::new(hit))),
+        SharedLookup::Need(need, _) => {
+            let why = Failing::Unreachable(failure.clone().into());
+            land::instead(worker, ask, &need, why)
+        }
+    }
 }
 
 /// See [`Fetch::passes_condition`]. If the last answer for a key may not be stored, the next most likely may not be

@@ -172,7 +172,7 @@ async fn together(
 
 /// Answers a request that wants nothing from the origin with what is stored elsewhere.
 async fn stays(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    match below::look_up_shared(worker, ask, need, Role::Single).await {
+    match below::look_up_shared(worker, ask, need, Role::Last).await {
         SharedLookup::Hit(hit) => deliver::stored(worker, ask, hit),
         SharedLookup::Need(..) => deliver::failure(worker, ask, &Failure::OnlyIfCached),
     }
