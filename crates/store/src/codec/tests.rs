@@ -175,6 +175,28 @@ fn another_version_is_not_read() {
 }
 
 #[test]
+fn flags_that_are_not_known_are_not_read() {
+    let whole = encode(b"key", &sample::any_request(1)).expect("its body is here");
+    // Behind the version, the key with its length, and the status.
+    let flags = 1 + 4 + 3 + 2;
+    for bit in 9..16 {
+        let mut bytes = whole.clone();
+        bytes[flags + bit / 8] |= 1 << (bit % 8);
+        assert_eq!(Head::decode(&bytes).err(), Some(Malformed), "{bit}");
+    }
+}
+
+/// Of another version they would lead the fuzz target nowhere.
+#[test]
+fn the_seeds_of_the_fuzz_target_are_heads() {
+    let whole = include_bytes!("../../../../fuzz/seeds/head/whole");
+    let parts = include_bytes!("../../../../fuzz/seeds/head/parts");
+    for seed in [&whole[..], parts] {
+        assert!(Head::decode(seed).is_ok());
+    }
+}
+
+#[test]
 fn a_count_beyond_the_bytes_allocates_nothing() {
     let mut bytes = encode(b"key", &sample::any_request(1)).expect("its body is here");
     // The number of tags stands before the layout: one byte and a length.

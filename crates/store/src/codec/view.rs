@@ -22,6 +22,8 @@ const VARIANT: u16 = 32;
 const UNSENT: u16 = 64;
 const LIMITS_STALE: u16 = 128;
 const WEAKLY_KNOWN: u16 = 256;
+/// All of the above.
+const KNOWN: u16 = 511;
 
 /// The sources of lifetimes. On disk, each is its index here. The list may only grow.
 pub(super) const SOURCES: [LifetimeSource; 12] = [
@@ -135,6 +137,9 @@ pub(super) fn write_facts(out: &mut Out, facts: &Facts, beside: Beside) {
 /// Reads the facts, and which optional parts follow.
 fn read_facts(from: &mut In<'_>) -> Result<(Facts, Beside), Malformed> {
     let flags = from.u16()?;
+    if flags & !KNOWN != 0 {
+        return Err(Malformed);
+    }
     let is_set = |flag: u16| flags & flag != 0;
     let source = SOURCES.get(usize::from(from.u8()?)).ok_or(Malformed)?;
     let facts = Facts {
