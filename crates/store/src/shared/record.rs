@@ -274,4 +274,23 @@ mod tests {
             let _ = read(value.into());
         }
     }
+
+    /// Of another version they would lead the fuzz target nowhere.
+    #[test]
+    fn the_seeds_of_the_fuzz_target_are_records() {
+        for seed in [
+            &include_bytes!("../../../../fuzz/seeds/record/apart")[..],
+            include_bytes!("../../../../fuzz/seeds/record/beside"),
+            include_bytes!("../../../../fuzz/seeds/record/parts"),
+        ] {
+            // A chunk's content follows an empty line.
+            let end = seed.windows(2).position(|pair| pair == b"\n\n");
+            let record = &seed[..end.unwrap_or(seed.len())];
+            let sum = xxhash_rust::xxh3::xxh3_64_with_seed(record, 0);
+            let value = [&sum.to_le_bytes()[..], record].concat();
+            for entry in read(value.into()).expect("a record") {
+                assert!(crate::codec::Head::decode(&entry.head).is_ok());
+            }
+        }
+    }
 }
