@@ -5,11 +5,13 @@ mod host;
 mod lenient;
 mod query;
 mod script;
+mod units;
 
 pub use host::normalize_host;
 pub use lenient::{decode_optional, is_plain, readings};
 pub use query::{ParamPattern, QueryChoice, TRACKING, choose_query, decoded, tracking};
 pub use script::{is_behind_script, is_run};
+pub use units::spell_units;
 
 use std::{borrow::Cow, fmt::Write as _};
 

@@ -37,6 +37,12 @@ fn what_a_route_refuses_reaches_nobody() {
         ("GET", "/;a/admin/users", 403),
         ("GET", "/./xmlrpc.php", 404),
         ("GET", "/%61dmin/users", 403),
+        ("GET", "/%u0061dmin/users", 403),
+        ("POST", "/%U0061dmi%u006E/users", 403),
+        ("GET", "/%u002e/admin/users", 403),
+        ("GET", "/x/%u002e%u002e/admin/users", 403),
+        ("GET", "/admin%u002fusers", 403),
+        ("GET", "/xmlrpc%u002ephp/x", 404),
     ] {
         let answer = larder.ask(method, path).send();
         assert_eq!(answer.status, status, "{method} {path}: {}", answer.said());
@@ -45,7 +51,13 @@ fn what_a_route_refuses_reaches_nobody() {
         assert!(!answer.hit(), "{method} {path} {parsed}");
     }
     assert!(origin.all().is_empty());
-    for path in ["/", "/administrator", "/x/admin/users"] {
+    for path in [
+        "/",
+        "/administrator",
+        "/x/admin/users",
+        "/100%",
+        "/%u00g1dmin",
+    ] {
         assert_eq!(larder.get(path).send().text(), path);
     }
     // A connection goes on behind a refusal.
@@ -108,15 +120,24 @@ fn a_path_in_another_form_brings_nobody_the_page_of_another() {
         "/wiki/Special%3aPreferences",
         "/@me/a",
         "/%40me/a",
+        "/%u0040me/a",
+        "/@m%u0065/a",
+        "/wiki/Special%u003aPreferences",
     ] {
         ask(path, "ann");
         let answer = ask(path, "eve");
         assert_eq!(answer.text(), "eve", "{path}: {}", answer.said());
     }
-    let answer = ask("/%40me/a", "eve");
-    let detail = answer.parameter("detail");
-    assert_eq!(detail.as_deref(), Some("path-ambiguous"));
-    for path in ["/wiki/Foo%28bar%29", "/wiki/a%2Cb%20c", "/x%40y.css"] {
+    for path in ["/%40me/a", "/@m%u0065/a"] {
+        let detail = ask(path, "eve").parameter("detail");
+        assert_eq!(detail.as_deref(), Some("path-ambiguous"));
+    }
+    for path in [
+        "/wiki/Foo%28bar%29",
+        "/wiki/a%2Cb%20c",
+        "/x%40y.css",
+        "/x%u0040y.css",
+    ] {
         ask(path, "ann");
         assert!(ask(path, "ann").hit(), "{path}");
     }

@@ -11,6 +11,7 @@ use super::{
 use crate::policy::Route;
 use memchr::memchr_iter;
 use rules::key;
+use std::borrow::Cow;
 
 /// How scripts are named, and the one that answers for others' paths.
 const ENDING: &[u8] = b".php";
@@ -24,7 +25,7 @@ const MOST: usize = 3;
 /// names paths at all.
 pub(super) fn refusing(routes: &[Route], subject: &Subject<'_>, taken: usize) -> Option<usize> {
     if taken == 0
-        || !may_name_script(subject.path)
+        || !may_name_script_in_units(subject.path)
         || !(0..taken).any(|index| refuses(routes, index))
     {
         return None;
@@ -43,6 +44,12 @@ pub(super) fn refusing(routes: &[Route], subject: &Subject<'_>, taken: usize) ->
         .into_iter()
         .map(|reading| reading.route)
         .find(|index| *index < taken && refuses(routes, *index) && names_paths(*index))
+}
+
+/// As [`may_name_script`], where origins may decode `%uXXXX`.
+fn may_name_script_in_units(path: &str) -> bool {
+    may_name_script(path)
+        || matches!(key::spell_units(path), Cow::Owned(spelled) if may_name_script(&spelled))
 }
 
 /// Whether something follows what looks like a script's name. Most paths have nothing of the kind.

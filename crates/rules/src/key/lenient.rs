@@ -1,6 +1,6 @@
 //! How lenient origins read a path.
 
-use super::{is_encoded_only, triplet};
+use super::{is_encoded_only, spell_units, triplet, units::unit};
 use std::borrow::Cow;
 
 /// What an origin may do with a path besides resolving its dot segments (RFC 3986 section 5.2.4).
@@ -144,10 +144,10 @@ fn begins_with_two(path: &str) -> bool {
         .any(|two| path.starts_with(two))
 }
 
-/// Returns the readings of `path` that differ from it, by origins that are more lenient: they decode slashes, decode
-/// what else a path can have as it is (`%40`), take a backslash for a slash, drop parameters of segments (`;x`), take
-/// several slashes for one, or two at the beginning for those before a host, some or all of these, and resolve dot
-/// segments.
+/// Returns the readings of `path` that differ from it, by origins that are more lenient: they decode `%uXXXX`, decode
+/// slashes, decode what else a path can have as it is (`%40`), take a backslash for a slash, drop parameters of segments
+/// (`;x`), take several slashes for one, or two at the beginning for those before a host, some or all of these, and
+/// resolve dot segments.
 ///
 /// The most lenient reading comes first. `path` is [normalised](super::normalize) and begins with a slash. If the
 /// result is empty, all origins read the path alike.
@@ -155,13 +155,20 @@ pub fn readings(path: &str) -> Vec<String> {
     if !is_suspicious(path.as_bytes()) {
         return Vec::new();
     }
-    let (finds, mut readings) = (Finds::of(path), Vec::new());
-    let all = Leniency::all().filter(|leniency| leniency.matters(finds));
-    for reading in all.map(|leniency| leniency.read(path)) {
-        if reading != path && !readings.contains(&reading) {
-            readings.push(reading);
+    let mut readings = Vec::new();
+    let mut add = |spelled: &str| {
+        let finds = Finds::of(spelled);
+        let all = Leniency::all().filter(|leniency| leniency.matters(finds));
+        for reading in all.map(|leniency| leniency.read(spelled)) {
+            if reading != path && !readings.contains(&reading) {
+                readings.push(reading);
+            }
         }
+    };
+    if let Cow::Owned(spelled) = spell_units(path) {
+        add(&spelled);
     }
+    add(path);
     readings
 }
 
@@ -222,8 +229,10 @@ fn is_suspicious(path: &[u8]) -> bool {
         before = byte;
         match pair {
             (b'/', b'/' | b'.') | (_, b';' | b'\\') => true,
-            (_, b'%') => triplet(path, at)
-                .is_some_and(|byte| is_optional(byte) || matches!(byte, b'/' | b'\\')),
+            (_, b'%') => match triplet(path, at) {
+                Some(byte) => is_optional(byte) || matches!(byte, b'/' | b'\\'),
+                None => unit(path, at).is_some(),
+            },
             _ => false,
         }
     })

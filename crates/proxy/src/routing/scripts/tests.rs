@@ -47,6 +47,8 @@ fn a_refused_script_is_refused_whatever_follows_its_name() {
         ("/xmlrpc.php/", 1),
         ("/xmlrpc.php/x/y", 1),
         ("/xmlrpc.php%2Fx", 1),
+        ("/xmlrpc%u002ephp/x", 1),
+        ("/xmlrpc.ph%u0070/x", 1),
         ("/index.php/admin/x", 1),
         ("/INDEX.PHP/admin/x", 1),
         // These are other scripts.
