@@ -8,7 +8,7 @@ mod scripts;
 
 pub use client::{Client, Peer};
 pub use cookies::{
-    Cookie, Cookies, any_cookie_matches, any_parameter_matches, cookies, has_special_name,
+    Case, Cookie, Cookies, any_cookie_matches, any_parameter_matches, cookies, has_special_name,
     may_hide_chosen, put_chosen_first, sets_any_cookie,
 };
 pub use digest::digest;
@@ -196,6 +196,18 @@ impl TextPattern {
         match self {
             Self::Exact(exact) => text == exact,
             Self::Prefix(prefix) => text.starts_with(prefix.as_str()),
+            Self::Regex(regex) => regex.is_match(text),
+        }
+    }
+
+    /// Whether a name matches, whatever its case. An expression says itself whether case counts.
+    pub fn matches_in_any_case(&self, text: &str) -> bool {
+        match self {
+            Self::Exact(exact) => text.eq_ignore_ascii_case(exact),
+            Self::Prefix(prefix) => {
+                let begun = text.as_bytes().get(..prefix.len());
+                begun.is_some_and(|begun| begun.eq_ignore_ascii_case(prefix.as_bytes()))
+            }
             Self::Regex(regex) => regex.is_match(text),
         }
     }

@@ -3,8 +3,8 @@
 use crate::common::{Said, start_with};
 use testkit::{Client, Larder, Origin, Reply, Request, Response};
 
-/// As Python, Node, Perl and PHP read them, each of these has a cookie `my_session`.
-const LINES: [&[u8]; 16] = [
+/// As Python, Node, Perl, PHP, Jetty and ASP.NET read them, each of these has a cookie `my_session`.
+const LINES: [&[u8]; 19] = [
     b"my_session=mallory",
     b"\xa0my_session=mallory",
     b"my_session\x85=mallory",
@@ -21,6 +21,9 @@ const LINES: [&[u8]; 16] = [
     b"my.session=mallory",
     b"my_session[]=mallory",
     b"my%5Fsession=mallory",
+    b"MY_SESSION=mallory",
+    b"a=1; My_Session=mallory",
+    b"MY.session=mallory",
 ];
 
 fn hello(request: &Request) -> Reply {
@@ -243,4 +246,47 @@ fn an_answer_to_cookies_as_they_came_fills_nothing() {
     assert_eq!(other.text(), "USD", "{}", other.said());
     post("currency=EUR");
     assert!(ask(&larder, "/quoted", b"currency=EUR").hit());
+}
+
+#[test]
+fn case_does_not_count_in_the_names_of_cookies() {
+    for pattern in ["my_*", "my*ion", "~ my_session|x", "my_session=mallory"] {
+        let (origin, larder) = start_with(&format!(
+            "[[origin]]\nservers = \"{{origin}}\"\n[defaults]\nbypass.cookies = \"{pattern}\"\n"
+        ));
+        origin.otherwise(hello);
+        ask(&larder, "/", b"MY_SESSION=mallory");
+        let answer = ask(&larder, "/", b"a=1");
+        assert_eq!(answer.text(), "nobody", "{pattern}: {}", answer.said());
+    }
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nset_cookie = \"store\"\nbypass.sets = \"my_session\"\n",
+    );
+    let sets = |request: &Request| hello(request).header("Set-Cookie", "My_Session=1; Path=/");
+    origin.otherwise(sets);
+    for _ in 0..2 {
+        assert!(!ask(&larder, "/", b"a=1").hit());
+    }
+}
+
+/// Most applications do not find such a cookie: what they answer is no page for those who have it.
+#[test]
+fn a_cookie_in_another_case_spoils_no_route_of_those_who_have_it() {
+    let (origin, larder) =
+        start_with("[[origin]]\nservers = \"{origin}\"\n[[route]]\ncookie = \"beta\"\n[[route]]\n");
+    origin.otherwise(|request| {
+        let is_beta = request.header("cookie") == Some("beta=1");
+        let page = if is_beta { "beta" } else { "plain" };
+        Reply::ok().cache("max-age=60").body(page)
+    });
+    let answer = ask(&larder, "/", b"BETA=1");
+    assert_eq!(answer.text(), "plain");
+    assert_eq!(
+        answer.parameter("detail").as_deref(),
+        Some("path-ambiguous")
+    );
+    for hit in [false, true] {
+        let answer = ask(&larder, "/", b"beta=1");
+        assert_eq!((answer.text(), answer.hit()), ("beta".into(), hit));
+    }
 }

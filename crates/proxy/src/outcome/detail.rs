@@ -121,8 +121,8 @@ pub enum BypassReason {
     Header,
     /// The path.
     Path,
-    /// The path leads to another route as some applications read it (`..`, empty segments, `;`). Not a rule: only the
-    /// application decides what the path means.
+    /// The request takes another route as some applications read it: its path (`..`, empty segments, `;`), its query, or
+    /// the case of a cookie's name. Not a rule: only the application decides what is meant.
     Ambiguous,
     /// The method.
     Method,

@@ -112,7 +112,7 @@ pub struct NamePattern {
     pub value: Option<regex::Regex>,
 }
 
-/// A set of names. Case-sensitive.
+/// A set of names. Case counts in those of parameters, and not in those of cookies.
 #[derive(Debug, Clone)]
 pub enum TextPattern {
     /// Only this name.

@@ -14,6 +14,15 @@ use std::{
     iter,
 };
 
+/// Whether upper and lower case differ in names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// They do.
+    Counts,
+    /// They do not: Jetty and ASP.NET take a cookie for another that is so called but for its case.
+    Ignored,
+}
+
 /// One cookie as it is written. In bytes, so that values that are not text differ too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cookie<'a> {
@@ -56,17 +65,18 @@ impl<'a> Cookies<'a> {
         }
     }
 
-    /// As [`any_cookie_matches`].
+    /// As [`any_cookie_matches`], in any case.
     pub fn any_matches(&self, patterns: &[NamePattern]) -> bool {
         if !self.was_asked.replace(true) {
-            return any_cookie_matches(patterns, self.fields);
+            return any_cookie_matches(patterns, self.fields, Case::Ignored);
         }
         let all = self.all.get_or_init(|| {
             let lines = self.fields.get_all(header::COOKIE).iter();
             let all = lines.flat_map(|line| as_read(line.as_bytes()));
             all.map(CookieText::with_others).collect()
         });
-        all.iter().any(|cookie| cookie.is_like(patterns))
+        let mut all = all.iter();
+        all.any(|cookie| cookie.is_like(patterns, Case::Ignored))
     }
 }
 
@@ -97,12 +107,12 @@ impl<'a> Cookie<'a> {
         self.spelled.trim_ascii_end()
     }
 
-    /// Whether some applications take it, or what is within it, for the cookie `name`, and others do not. ASP.NET does
-    /// not tell cases apart.
+    /// Whether some applications take it, or what is within it, for the cookie `name`, and others do not.
     pub fn may_pass_for(&self, name: &str) -> bool {
+        let lower = |byte: u8| byte.to_ascii_lowercase();
         let is_called = |cookie: &Self| {
             cookie.name().eq_ignore_ascii_case(name.as_bytes())
-                || cookie.may_be_called(|other| other.eq(name.bytes()))
+                || cookie.may_be_called(|other| other.map(lower).eq(name.bytes().map(lower)))
         };
         self.spelled != name.as_bytes()
             && (is_called(self)
@@ -110,8 +120,8 @@ impl<'a> Cookie<'a> {
     }
 
     /// As [`CookieText::is_like`].
-    fn is_like(self, patterns: &[NamePattern]) -> bool {
-        CookieText::from(self).is_like(patterns)
+    fn is_like(self, patterns: &[NamePattern], case: Case) -> bool {
+        CookieText::from(self).is_like(patterns, case)
     }
 }
 
@@ -149,15 +159,21 @@ impl<'a> CookieText<'a> {
 
     /// Whether any pattern matches one of its names and its value, as written or as read: some applications accept as a
     /// cookie what others do not.
-    fn is_like(&self, patterns: &[NamePattern]) -> bool {
+    fn is_like(&self, patterns: &[NamePattern], case: Case) -> bool {
         let has_other = |wanted: &TextPattern| match &self.others {
             Some(others) => {
                 let mut others = others.iter();
-                others.any(|other| is_name(wanted, &mut other.iter().copied()))
+                others.any(|other| is_name(wanted, &mut other.iter().copied(), case))
             }
-            None => self.cookie.may_be_called(|other| is_name(wanted, other)),
+            None => self
+                .cookie
+                .may_be_called(|other| is_name(wanted, other, case)),
         };
-        let is_called = |wanted: &TextPattern| wanted.matches(&self.name) || has_other(wanted);
+        let is_written = |wanted: &TextPattern| match case {
+            Case::Counts => wanted.matches(&self.name),
+            Case::Ignored => wanted.matches_in_any_case(&self.name),
+        };
+        let is_called = |wanted: &TextPattern| is_written(wanted) || has_other(wanted);
         let has_value = |wanted: &Regex| {
             let Some(value) = &self.value else {
                 return false;
@@ -176,21 +192,29 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// Whether a name matches that is given as bytes, without a string of its own.
-fn is_name(wanted: &TextPattern, name: &mut dyn Iterator<Item = u8>) -> bool {
+fn is_name(wanted: &TextPattern, name: &mut dyn Iterator<Item = u8>, case: Case) -> bool {
+    let alike = |own: u8, other: u8| match case {
+        Case::Counts => own == other,
+        Case::Ignored => own.eq_ignore_ascii_case(&other),
+    };
+    let mut begins = |begin: &str| {
+        let mut bytes = begin.bytes();
+        bytes.all(|byte| name.next().is_some_and(|other| alike(byte, other)))
+    };
     match wanted {
-        TextPattern::Exact(exact) => name.eq(exact.bytes()),
-        TextPattern::Prefix(prefix) => prefix.bytes().all(|byte| name.next() == Some(byte)),
+        TextPattern::Exact(exact) => begins(exact) && name.next().is_none(),
+        TextPattern::Prefix(prefix) => begins(prefix),
         TextPattern::Regex(_) => wanted.matches(&text(&name.collect::<Vec<_>>())),
     }
 }
 
 /// Whether any cookie of the request matches any of these patterns. The request is read once.
-pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
+pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap, case: Case) -> bool {
     !patterns.is_empty()
         && fields
             .get_all(header::COOKIE)
             .iter()
-            .any(|line| as_read(line.as_bytes()).any(|cookie| cookie.is_like(patterns)))
+            .any(|line| as_read(line.as_bytes()).any(|cookie| cookie.is_like(patterns, case)))
 }
 
 /// Whether any parameter of the query matches any of these patterns, as written or as an application may read it: PHP
@@ -202,7 +226,7 @@ pub fn any_parameter_matches(patterns: &[NamePattern], query: Option<&str>) -> b
     let is_meant = |pair: &str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (spelled, value) = (name.as_bytes(), value.as_bytes());
-        Cookie { spelled, value }.is_like(patterns)
+        Cookie { spelled, value }.is_like(patterns, Case::Counts)
     };
     query.split('&').any(is_meant) || (query.contains(';') && query.split(['&', ';']).any(is_meant))
 }
@@ -214,13 +238,13 @@ pub fn has_special_name(query: Option<&str>) -> bool {
     query.is_some_and(|query| query.bytes().any(is_special))
 }
 
-/// Whether a response sets a cookie that matches any of these patterns.
+/// Whether a response sets a cookie that matches any of these patterns, in any case.
 pub fn sets_any_cookie(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
     !patterns.is_empty()
         && fields.get_all(header::SET_COOKIE).iter().any(|line| {
             // Only the first pair is a cookie: attributes follow it (RFC 6265 section 4.1.1).
             let mut first = cookies(line.as_bytes()).take(1);
-            first.any(|cookie| cookie.is_like(patterns))
+            first.any(|cookie| cookie.is_like(patterns, Case::Ignored))
         })
 }
 

@@ -1,7 +1,9 @@
-//! The routes that a request would take if an origin reads its path or its query differently, or takes its method from
-//! the query.
+//! The routes that a request would take if an origin reads its path, its query or the names of its cookies differently,
+//! or takes its method from the query.
 
-use super::{Cookies, Matcher, Subject, choose, has_special_name, scripts};
+use super::{
+    Case, Cookies, Matcher, Subject, any_cookie_matches, choose, has_special_name, scripts,
+};
 use crate::policy::Route;
 use http::Method;
 use rules::key;
@@ -17,7 +19,7 @@ pub(super) struct Reading {
 
 /// Returns the index of the route that a request takes, and whether an origin may take it for one of another route: the
 /// first that matches, or one that refuses the request as some origin may read its path and query, or the script that
-/// the path runs.
+/// the path runs. What a route is chosen by that only some origins read so is not kept on it.
 #[inline]
 pub fn take(routes: &[Route], subject: &Subject<'_>) -> (usize, bool) {
     let route = choose(routes, subject);
@@ -25,7 +27,19 @@ pub fn take(routes: &[Route], subject: &Subject<'_>) -> (usize, bool) {
     let is_ambiguous = is_ambiguous(routes, &readings, route, subject.path);
     let refusing = is_ambiguous.then(|| refusing(routes, &readings)).flatten();
     let refusing = refusing.or_else(|| scripts::refusing(routes, subject, route));
+    let is_ambiguous = is_ambiguous || is_by_case(routes.get(route), subject);
     (refusing.unwrap_or(route), is_ambiguous)
+}
+
+/// Whether no cookie of the request has led to the `route` but one whose name has another case. Nothing is kept on some
+/// routes anyway.
+fn is_by_case(route: Option<&Route>, subject: &Subject<'_>) -> bool {
+    route.is_some_and(|route| {
+        let cookies = &route.matcher.cookies;
+        route.policy.cache
+            && !cookies.is_empty()
+            && !any_cookie_matches(cookies, subject.fields, Case::Counts)
+    })
 }
 
 /// Returns the other readings of the subject: of its path, of its query, and of its method as the query names it. Empty

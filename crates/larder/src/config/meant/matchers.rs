@@ -103,7 +103,7 @@ pub(super) fn covers(wide: &Matcher, narrow: &Matcher) -> bool {
         && (any_path(&wide.paths) || all(&wide.paths, &narrow.paths, path))
         && all(&wide.methods, &narrow.methods, takes_in)
         && all(&wide.headers, &narrow.headers, field)
-        && all(&wide.cookies, &narrow.cookies, named)
+        && all(&wide.cookies, &narrow.cookies, cookie)
         && all(&wide.query, &narrow.query, named)
         && all(&wide.clients, &narrow.clients, |wide, narrow| {
             wide.contains(narrow)
@@ -143,6 +143,15 @@ fn path(wide: &PathPattern, narrow: &PathPattern) -> bool {
 
 fn field(wide: &FieldPattern, narrow: &FieldPattern) -> bool {
     wide.name == narrow.name && value(wide.value.as_ref(), narrow.value.as_ref())
+}
+
+/// Case does not count in the names of cookies.
+fn cookie(wide: &NamePattern, narrow: &NamePattern) -> bool {
+    let is_covered = match &narrow.name {
+        TextPattern::Exact(name) => wide.name.matches_in_any_case(name),
+        TextPattern::Prefix(_) | TextPattern::Regex(_) => false,
+    };
+    named(wide, narrow) || is_covered && value(wide.value.as_ref(), narrow.value.as_ref())
 }
 
 fn named(wide: &NamePattern, narrow: &NamePattern) -> bool {

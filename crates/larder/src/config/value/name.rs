@@ -2,7 +2,7 @@
 
 use super::{
     Word, Wrong,
-    pattern::{anchored, expression, of_value},
+    pattern::{anchored, expression, in_any_case, of_value},
     token::but_host,
     variable::stands_alone,
 };
@@ -73,11 +73,15 @@ impl Word for CookiePattern {
             let wrong = Wrong::new("a cookie has no `;`: write several cookies as a list");
             return Err(wrong.instead_if_good::<Self>(first.trim()));
         }
-        name_and_value(text).map(Self)
+        let mut pattern = name_and_value(text)?;
+        if let TextPattern::Regex(regex) = &mut pattern.name {
+            *regex = in_any_case(regex)?;
+        }
+        Ok(Self(pattern))
     }
 }
 
-/// Reads a name, and a value if there is one.
+/// Reads a name, and a value if there is one. Case counts in an expression for the name.
 pub(super) fn name_and_value(text: &str) -> Result<NamePattern, Wrong> {
     if let Some(pattern) = text.strip_prefix('~') {
         let name = TextPattern::Regex(of_name(pattern.trim_start())?);
@@ -222,6 +226,23 @@ mod tests {
             assert!(wrong.what.contains(meant), "{pattern}: {wrong}");
         }
         FieldPattern::parse("X-Forwarded-Host: a.test").unwrap();
+    }
+
+    #[test]
+    fn an_expression_for_the_name_of_a_cookie_matches_in_any_case() {
+        for (pattern, name, wanted) in [
+            ("~ sess.*", "SESSID", true),
+            ("~ SESS.*", "sessid", true),
+            ("a*id", "A-ID", true),
+            ("~ (?-i)sess", "SESS", false),
+            ("~ (?x) sess # id", "SESS", true),
+            ("~ sess", "SESSID", false),
+        ] {
+            let CookiePattern(read) = CookiePattern::parse(pattern).unwrap();
+            assert_eq!(read.name.matches(name), wanted, "{pattern}");
+        }
+        let valued = CookiePattern::parse("group=~ admin.*").unwrap().0.value;
+        assert!(!valued.unwrap().is_match("Admin"), "case counts in values");
     }
 
     #[test]

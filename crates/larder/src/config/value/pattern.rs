@@ -92,6 +92,16 @@ pub(super) fn anchored(pattern: &str) -> Result<Regex, Wrong> {
         .map_err(|error| Wrong::new(describe(&error)))
 }
 
+/// Compiles an expression again, to match in upper and lower case alike. It still reads as it did.
+pub(super) fn in_any_case(regex: &Regex) -> Result<Regex, Wrong> {
+    RegexBuilder::new(regex.as_str())
+        .size_limit(LARGEST_REGEX)
+        .dot_matches_new_line(true)
+        .case_insensitive(true)
+        .build()
+        .map_err(|error| Wrong::new(describe(&error)))
+}
+
 /// Compiles the expression behind `~`, which covers the whole of `what`. `before` is the text before the `~`.
 pub(super) fn expression(before: &str, pattern: &str, what: &str) -> Result<Regex, Wrong> {
     in_its_case(before, pattern)?;

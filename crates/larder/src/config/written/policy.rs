@@ -193,9 +193,9 @@ with_policy! {
         /// value. Case counts, but not in values of `Accept`, `Accept-*` and `Content-Type` that are no expression.
         header: Many<Text<FieldPattern>>,
         /// Cookies: `name`, `prefix*`, `name=value`, `name=~ regex` or `~ regex`. A pattern must match the whole value
-        /// and the whole name.
+        /// and the whole name. [Case](storing.md#cookies-and-authorization) counts in values, and not in names.
         cookie: Many<Text<CookiePattern>>,
-        /// Parameters of the query, written like `cookie`.
+        /// Parameters of the query, written like `cookie`. Case counts.
         query: Many<Text<QueryPattern>>,
         /// Addresses and networks of clients. Behind a proxy in `trusted`, those of the proxy's clients.
         client: Many<Text<IpNet>>,

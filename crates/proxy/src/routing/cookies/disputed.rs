@@ -1,7 +1,7 @@
 //! `Cookie` lines in which not all applications find the same cookies: a quotation mark, or what is no cookie, may hide
 //! others from some of them.
 
-use super::{Cookie, CookieText, as_read, cookies};
+use super::{Case, Cookie, CookieText, as_read, cookies};
 use crate::policy::{KeySpec, NamePattern, Route};
 use http::{HeaderMap, HeaderValue, header};
 use memchr::memchr;
@@ -55,7 +55,7 @@ impl<'a> Chosen<'a> {
             names.position(|name| is_keyed(&cookie, name))
         });
         by_name.or_else(|| {
-            let is_like = |cookie: CookieText<'_>| cookie.is_like(self.matched);
+            let is_like = |cookie: CookieText<'_>| cookie.is_like(self.matched, Case::Ignored);
             let is_matched = !self.matched.is_empty() && as_read(pair).any(is_like);
             is_matched.then_some(self.spec.cookies.len())
         })

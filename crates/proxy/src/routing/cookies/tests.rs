@@ -1,4 +1,5 @@
 use super::*;
+use crate::sample::fields;
 use http::HeaderValue;
 use proptest::prelude::*;
 
@@ -37,7 +38,7 @@ fn matches(name: TextPattern, value: Option<&str>, line: impl AsRef<[u8]>) -> bo
     let all = Cookies::of(&fields);
     let [first, again] = [(); 2].map(|()| all.any_matches(&patterns));
     assert_eq!(first, again, "{fields:?}");
-    any_cookie_matches(&patterns, &fields) && first
+    any_cookie_matches(&patterns, &fields, Case::Ignored) && first
 }
 
 /// As PHP 8.2 reads them (`php -S`), or as versions before 7.4.11 did.
@@ -60,6 +61,9 @@ fn a_cookie_matches_by_each_name_that_php_has_for_it() {
         "wp+preview=1",
         "%20wp_preview=1",
         "é; wp_preview=1",
+        "WP_Preview=1",
+        "WP.PREVIEW[x]=1",
+        "a=1 Wp_preview=1",
     ] {
         let exact = TextPattern::Exact("wp_preview".into());
         assert!(matches(exact, None, line), "{line}");
@@ -81,12 +85,41 @@ fn a_cookie_matches_by_each_name_that_php_has_for_it() {
         "wp-preview=1",
         "wp%preview=1",
         "a=wp_preview",
-        "WP_preview=1",
+        "WP_previews=1",
         "=wp_preview",
     ] {
         let exact = TextPattern::Exact("wp_preview".into());
         assert!(!matches(exact, None, line), "{line}");
     }
+}
+
+/// As Jetty and ASP.NET read names. A value is compared as it is.
+#[test]
+fn case_does_not_count_in_the_name_of_a_cookie() {
+    let exact = || TextPattern::Exact("JSESSIONID".into());
+    let prefix = || TextPattern::Prefix("wp_É".into());
+    for (name, value, line, expected) in [
+        (exact(), None, "jsessionid=1", true),
+        (exact(), None, "a=1; JSessionId=1", true),
+        (exact(), None, "jsessionid2=1", false),
+        (exact(), Some("^a$"), "jsessionid=a", true),
+        (exact(), Some("^a$"), "jsessionid=A", false),
+        (prefix(), None, "WP_Éa=1", true),
+        (prefix(), None, "WP_éa=1", false),
+        (prefix(), None, "WP_=1", false),
+    ] {
+        assert_eq!(matches(name, value, line), expected, "{line}");
+    }
+    let wanted = [NamePattern {
+        name: exact(),
+        value: None,
+    }];
+    let sent = fields(&[
+        ("cookie", "jsessionid=1"),
+        ("set-cookie", "JSessionID=1; Path=/"),
+    ]);
+    assert!(sets_any_cookie(&wanted, &sent));
+    assert!(!any_cookie_matches(&wanted, &sent, Case::Counts));
 }
 
 /// As Python's `str.strip`, JavaScript's `trim` and their kin read them, in UTF-8 or in Latin-1.

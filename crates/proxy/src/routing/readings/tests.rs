@@ -118,6 +118,34 @@ fn a_byte_that_need_not_be_encoded_leads_to_what_it_means() {
     }
 }
 
+/// Where only some applications find the cookie that a route is for, its answer is not kept for those who have it.
+#[test]
+fn a_cookie_in_another_case_leads_to_its_route_and_past_the_store() {
+    let mut refusing = policy(key_spec());
+    refusing.refuses = Some(StatusCode::FORBIDDEN);
+    let mut passing = policy(key_spec());
+    passing.cache = false;
+    let routes = [
+        route(limited("/", &[], &["blocked"]).matcher, refusing),
+        route(limited("/own/", &[], &["sid"]).matcher, passing),
+        limited("/", &[], &["beta"]),
+        limited("", &[], &[]),
+    ];
+    for (path, cookie, expected) in [
+        ("/x", "beta=1", (2, false)),
+        ("/x", "BETA=1", (2, true)),
+        ("/x", "BETA=1; beta=1", (2, false)),
+        ("/x", "a=1; b=2", (3, false)),
+        ("/own/x", "SID=1", (1, false)),
+    ] {
+        let sent = fields(&[("cookie", cookie)]);
+        let taken = take(&routes, &asked(path, &Method::GET, &sent));
+        assert_eq!(taken, expected, "{path} {cookie}");
+    }
+    let sent = fields(&[("cookie", "Blocked=1; beta=1")]);
+    assert_eq!(take(&routes, &asked("/x", &Method::GET, &sent)).0, 0);
+}
+
 /// A parameter that some applications read under another name makes a difference only where a route looks at it.
 #[test]
 fn a_parameter_under_another_name_leads_to_what_it_may_be() {

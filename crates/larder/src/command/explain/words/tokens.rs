@@ -67,7 +67,9 @@ pub(super) fn bypass(detail: &str) -> &str {
         "cookie" => "a cookie of the request is on the route's list",
         "header" => "a header field of the request is on the route's list",
         "path" => "the path is on the route's list",
-        "path-ambiguous" => "some applications read the path in a way that leads to another route",
+        "path-ambiguous" => {
+            "some applications read the request in a way that leads to another route"
+        }
         "method" => "the method is on the route's list",
         "query" => "a query parameter is on the route's list",
         "upgrade" => "the client wants to switch protocols, which no stored response can do",
