@@ -9,6 +9,7 @@ use crate::{
     stream::{Secured, Stream, Wire},
 };
 use rustix::io::Errno;
+use rustls::AlertDescription;
 use std::{io, net::SocketAddr, path::Path, time::Duration};
 use tokio::{
     net::{TcpSocket, TcpStream, UnixStream},
@@ -54,6 +55,11 @@ async fn connect(
     only_http1: bool,
     until: Instant,
 ) -> Result<Dialled, Error> {
+    let is_http2 = origin.config.protocol.is_http2();
+    let secured = origin.tls.as_ref().zip(peer.server.tls_name.as_ref());
+    if only_http1 && is_http2 && secured.is_none() {
+        return Err(Error::new(Kind::NoUpgrade));
+    }
     let wire = match &peer.place {
         PeerAddress::Unix(path) => {
             Wire::Unix(knock(path).await.map_err(|cause| refused(cause, None))?)
@@ -65,7 +71,7 @@ async fn connect(
         }
         PeerAddress::Unknown => return Err(Error::new(Kind::Unresolvable)),
     };
-    let (Some(tls), Some(name)) = (&origin.tls, &peer.server.tls_name) else {
+    let Some((tls, name)) = secured else {
         let speaks = match &origin.config.protocol {
             Protocol::Http2 => Speaks::Http2,
             Protocol::Http1 | Protocol::Auto => Speaks::Http1,
@@ -74,16 +80,36 @@ async fn connect(
         let stream = Stream::new(Secured::Plain(wire));
         return Ok(Dialled { stream, speaks });
     };
-    // A server that is HTTP/2 by configuration has no HTTP/1.1 to fall back on.
-    let only_http1 = only_http1 && !origin.config.protocol.is_http2();
-    let stream = tls
-        .connector(only_http1)
-        .connect(name.clone(), wire)
-        .await
-        .map_err(|cause| Error::new(Kind::Tls).because(pem::refused(cause)))?;
-    let speaks = agreed(stream.get_ref().1.alpn_protocol(), &origin.config.protocol)?;
+    let connecting = tls.connector(only_http1).connect(name.clone(), wire);
+    let stream = connecting.await.map_err(|cause| {
+        let kind = if only_http1 && lacks_http1(&cause) {
+            Kind::NoUpgrade
+        } else {
+            Kind::Tls
+        };
+        Error::new(kind).because(pem::refused(cause))
+    })?;
+    let chosen = stream.get_ref().1.alpn_protocol();
+    let speaks = match chosen {
+        Some(b"http/1.1") if only_http1 => Speaks::Http1,
+        // A server that chooses nothing may go on in HTTP/2, which is all that it is known to speak.
+        _ if only_http1 && is_http2 => return Err(Error::new(Kind::NoUpgrade)),
+        _ => agreed(chosen, &origin.config.protocol)?,
+    };
     let stream = Stream::new(Secured::Tls(Box::new(stream)));
     Ok(Dialled { stream, speaks })
+}
+
+/// Whether a handshake in which only HTTP/1.1 was offered failed because the server does not speak it (RFC 7301 section
+/// 3.2).
+fn lacks_http1(cause: &io::Error) -> bool {
+    let inner = cause.get_ref().and_then(|inner| inner.downcast_ref());
+    matches!(
+        inner,
+        Some(rustls::Error::AlertReceived(
+            AlertDescription::NoApplicationProtocol
+        ))
+    )
 }
 
 /// Returns an even part of `limit` for one of `addresses` of a name. If all of them are dead, the caller should not

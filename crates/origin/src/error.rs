@@ -167,6 +167,9 @@ pub enum Kind {
     ConnectTimeout,
     /// The TLS handshake failed.
     Tls,
+    /// The request asks for an upgrade, and the server speaks HTTP/2 alone, which has none (RFC 9113 section 8.6). Nothing
+    /// is at fault: it may well answer all others.
+    NoUpgrade,
     /// The server does not speak the configured protocol, or ended an HTTP/2 stream or connection with an error.
     Protocol,
     /// The server refused the HTTP/2 stream: it had not begun with the request (RFC 9113 section 8.7).
@@ -216,6 +219,7 @@ impl Kind {
             Self::Declined => "declined",
             Self::ConnectTimeout => "connect-timeout",
             Self::Tls => "tls",
+            Self::NoUpgrade => "no-upgrade",
             Self::Protocol => "protocol",
             Self::StreamRefused => "stream-refused",
             Self::FirstByteTimeout => "first-byte-timeout",
@@ -281,7 +285,7 @@ impl Kind {
     pub(crate) fn is_the_servers(self) -> bool {
         !matches!(
             self,
-            Self::NoSocket | Self::RequestBody | Self::Spool | Self::Script
+            Self::NoSocket | Self::NoUpgrade | Self::RequestBody | Self::Spool | Self::Script
         )
     }
 
@@ -289,7 +293,11 @@ impl Kind {
     pub fn worth_retrying(self) -> bool {
         !matches!(
             self,
-            Self::RequestBody | Self::Outside | Self::Configuration | Self::HeadTooLarge
+            Self::NoUpgrade
+                | Self::RequestBody
+                | Self::Outside
+                | Self::Configuration
+                | Self::HeadTooLarge
         )
     }
 
@@ -301,6 +309,7 @@ impl Kind {
             Self::Declined => "the server answers, but not with a page",
             Self::ConnectTimeout => "no connection in time",
             Self::Tls => "the TLS handshake failed",
+            Self::NoUpgrade => "the server speaks HTTP/2, which has no upgrades",
             Self::Protocol => "the server broke the protocol",
             Self::StreamRefused => "the server takes no more requests for now",
             Self::FirstByteTimeout => "no response in time",

@@ -120,7 +120,7 @@ impl Failure {
         match self {
             Self::Origin(error) => !matches!(
                 error.kind(),
-                origin::Kind::RequestBody | origin::Kind::Outside
+                origin::Kind::RequestBody | origin::Kind::Outside | origin::Kind::NoUpgrade
             ),
             Self::UnaskedSwitch | Self::Unasked | Self::BadPart => true,
             Self::BadRequest(_)
@@ -220,6 +220,7 @@ fn origin_status(kind: origin::Kind) -> StatusCode {
         | Kind::Spool => StatusCode::SERVICE_UNAVAILABLE,
         Kind::RequestBody => StatusCode::BAD_REQUEST,
         Kind::Outside => StatusCode::FORBIDDEN,
+        Kind::NoUpgrade => StatusCode::NOT_IMPLEMENTED,
         Kind::Unreadable | Kind::Configuration => StatusCode::INTERNAL_SERVER_ERROR,
         Kind::Unresolvable
         | Kind::Refused

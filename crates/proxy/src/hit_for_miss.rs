@@ -68,7 +68,7 @@ pub enum Unshared {
 
 impl Unshared {
     /// All reasons. A note in the table is a position in this list, counted from one.
-    pub const ALL: [Self; 48] = [
+    pub const ALL: [Self; 49] = [
         Self::NotStored(NotStorable::Method),
         Self::NotStored(NotStorable::Status),
         Self::NotStored(NotStorable::NoStoreRequest),
@@ -97,6 +97,7 @@ impl Unshared {
         Self::Unanswered(Kind::Declined),
         Self::Unanswered(Kind::ConnectTimeout),
         Self::Unanswered(Kind::Tls),
+        Self::Unanswered(Kind::NoUpgrade),
         Self::Unanswered(Kind::Protocol),
         Self::Unanswered(Kind::StreamRefused),
         Self::Unanswered(Kind::FirstByteTimeout),

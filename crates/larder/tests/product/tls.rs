@@ -499,3 +499,27 @@ fn servers_are_asked_over_tls_as_the_site_says() {
         }
     }
 }
+
+/// `WebSocket` needs HTTP/1.1, whatever else a server behind TLS is asked in.
+#[test]
+fn a_websocket_reaches_a_server_that_is_asked_over_http2() {
+    let pair = certificate("shop.test");
+    let (origin, server) = secure(&[&pair]);
+    origin.reply("/chat", Reply::upgrade("websocket"));
+    let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&format!(
+            "[[origin]]\nservers = \"{}\"\nprotocol = \"http2\"\ntls.insecure = true\n",
+            server.listeners()[0]
+        ))
+        .start();
+    assert_eq!(larder.get("/page").send().status, 200);
+    let mut client = larder.client();
+    let asked = client.get("/chat");
+    let asked = asked.header("Connection", "Upgrade");
+    asked.header("Upgrade", "websocket").begin();
+    assert_eq!(client.read_head().status, 101);
+    let received = origin.last("/chat").headers("via").join(", ");
+    assert!(received.contains("1.1 larder"), "{received}");
+    client.send(b"\x81\x05hello");
+    assert_eq!(client.read_bytes(7), *b"\x81\x05hello");
+}

@@ -344,3 +344,16 @@ fn a_tunnel_is_logged_when_it_ends() {
         lines()
     );
 }
+
+/// Without TLS a server that speaks HTTP/2 is not known to speak anything else. It is not asked at all, so that nobody
+/// takes its page for the answer to a handshake.
+#[test]
+fn an_upgrade_is_no_plain_request_over_http2() {
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\nprotocol = \"http2\"\n");
+    let asked = larder.get("/chat").header("Connection", "Upgrade");
+    let answer = asked.header("Upgrade", "websocket").send();
+    assert_eq!(answer.status, 501, "{}", answer.said());
+    let detail = answer.parameter("detail");
+    assert_eq!(detail.as_deref(), Some("no-upgrade"));
+    assert!(origin.all().is_empty());
+}

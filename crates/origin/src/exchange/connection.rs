@@ -48,7 +48,10 @@ impl Attempt<'_> {
         } else {
             JUST_USED
         };
+        // Behind an upgrade that was declined, a connection of HTTP/1.1 is there also where all else is HTTP/2.
+        let may_be_single = !self.origin.config.protocol.is_http2() || self.needs_http1();
         if self.which == Which::Any
+            && may_be_single
             && let Some(link) = pool::take(self.key(), now, within)
         {
             return match link {
@@ -175,10 +178,10 @@ impl Attempt<'_> {
     }
 
     /// Whether the request needs HTTP/1.1. Only HTTP/1.1 has upgrades (RFC 9110 section 7.8). A server that is HTTP/2
-    /// by configuration has no choice.
+    /// by configuration is asked for it by no other request.
     fn needs_http1(&self) -> bool {
-        (self.asked.upgrade || self.said == Said::WantsHttp1)
-            && !self.origin.config.protocol.is_http2()
+        self.asked.upgrade
+            || (self.said == Said::WantsHttp1 && !self.origin.config.protocol.is_http2())
     }
 
     fn key(&self) -> Key<'_> {

@@ -263,7 +263,6 @@ fn fields_of_http1_do_not_go_out() {
         for (name, value) in [
             ("connection", "keep-alive, x-hop"),
             ("keep-alive", "timeout=5"),
-            ("upgrade", "websocket"),
             ("transfer-encoding", "chunked"),
             ("expect", "100-continue"),
             ("x-kept", "1"),
@@ -273,11 +272,15 @@ fn fields_of_http1_do_not_go_out() {
         let response = origin.fetch(request, Context::default()).await.unwrap();
         let names = read(response).await.unwrap();
         assert!(names.text().contains("x-kept"));
+        let mut request = self::request(Method::GET, "/", empty());
+        let wanted = "websocket".parse().unwrap();
+        request.headers_mut().insert("upgrade", wanted);
+        let error = origin.fetch(request, Context::default()).await;
+        assert_eq!(error.map(drop).unwrap_err().kind(), Kind::NoUpgrade);
         for gone in [
             "host",
             "connection",
             "keep-alive",
-            "upgrade",
             "transfer-encoding",
             "expect",
         ] {

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::{body::Incoming, server::conn, service::service_fn};
 use hyper_util::rt::TokioIo;
 use origin::{
-    Context, Kind, Origin,
+    Context, Kind, Origin, RequestBody,
     config::{ActiveHealth, Protocol, Tls},
 };
 use std::{
@@ -154,31 +154,72 @@ fn the_protocol_is_agreed_on() {
     }
 }
 
+fn upgrade(path: &str) -> Request<RequestBody> {
+    let request = Request::get(path)
+        .header("host", "site.example")
+        .header("connection", "upgrade")
+        .header("upgrade", "echo");
+    request.body(empty()).unwrap()
+}
+
 #[test]
 fn an_upgrade_gets_a_connection_that_can() {
     let authority = Authority::new(&["127.0.0.1"]);
-    work(async {
-        let address = peers::tls(&authority, &[b"h2", b"http/1.1"]).await;
-        let mut config = config([tcp(address)]);
-        config.tls = Some(trusting(authority.file()));
-        config.protocol = Protocol::Auto;
-        let origin = Origin::new(config).unwrap();
-        assert_eq!(get(&origin, "/version").await.unwrap().text(), "HTTP/2.0");
-        let request = Request::get("/upgrade")
-            .header("host", "site.example")
-            .header("connection", "upgrade")
-            .header("upgrade", "echo")
-            .body(empty())
-            .unwrap();
-        let mut response = origin.fetch(request, Context::default()).await.unwrap();
-        assert_eq!(response.status(), 101);
-        let mut tunnel = TokioIo::new(hyper::upgrade::on(&mut response).await.unwrap());
-        tunnel.write_all(b"hello").await.unwrap();
-        let mut seen = [0; 5];
-        tunnel.read_exact(&mut seen).await.unwrap();
-        assert_eq!(&seen, b"hello");
-        assert_eq!(get(&origin, "/version").await.unwrap().text(), "HTTP/2.0");
-    });
+    for protocol in [Protocol::Auto, Protocol::Http2] {
+        work(async {
+            let address = peers::tls(&authority, &[b"h2", b"http/1.1"]).await;
+            let mut config = config([tcp(address)]);
+            config.tls = Some(trusting(authority.file()));
+            config.protocol = protocol.clone();
+            let origin = Origin::new(config).unwrap();
+            assert_eq!(get(&origin, "/version").await.unwrap().text(), "HTTP/2.0");
+            let asked = origin.fetch(upgrade("/upgrade"), Context::default());
+            let mut response = asked.await.unwrap();
+            assert_eq!(response.status(), 101);
+            let mut tunnel = TokioIo::new(hyper::upgrade::on(&mut response).await.unwrap());
+            tunnel.write_all(b"hello").await.unwrap();
+            let mut seen = [0; 5];
+            tunnel.read_exact(&mut seen).await.unwrap();
+            assert_eq!(&seen, b"hello");
+            assert_eq!(get(&origin, "/version").await.unwrap().text(), "HTTP/2.0");
+            // The server may decline. What its connection is used for then is no request of another kind.
+            let declined = origin.fetch(upgrade("/version"), Context::default());
+            let declined = read(declined.await.unwrap()).await.unwrap();
+            assert_eq!(declined.text(), "HTTP/1.1");
+            if matches!(protocol, Protocol::Http2) {
+                assert_eq!(get(&origin, "/version").await.unwrap().text(), "HTTP/2.0");
+            }
+        });
+    }
+}
+
+/// A client that asks for an upgrade brings no server into disrepute.
+#[test]
+fn where_all_is_http2_there_are_no_upgrades() {
+    let authority = Authority::new(&["127.0.0.1"]);
+    let offered: [&[&[u8]]; 2] = [&[b"h2"], &[]];
+    for (protocol, offered) in [
+        (Protocol::Auto, offered[0]),
+        (Protocol::Http2, offered[0]),
+        (Protocol::Http2, offered[1]),
+    ] {
+        work(async {
+            let address = peers::tls(&authority, offered).await;
+            let mut config = config([tcp(address)]);
+            config.tls = Some(trusting(authority.file()));
+            config.protocol = protocol.clone();
+            let origin = Origin::new(config).unwrap();
+            for _ in 0..9 {
+                let asked = origin.fetch(upgrade("/upgrade"), Context::default());
+                let error = asked.await.map(drop).unwrap_err();
+                assert_eq!(error.kind(), Kind::NoUpgrade, "{protocol:?}: {error}");
+                assert!(!error.was_sent());
+            }
+            if !offered.is_empty() {
+                assert_eq!(get(&origin, "/version").await.unwrap().text(), "HTTP/2.0");
+            }
+        });
+    }
 }
 
 /// A server that speaks HTTP/2 on its first connection, one request at a time, and leaves it when it is asked for `/held`. That is

@@ -28,6 +28,7 @@ fn no_failure_is_forgotten() {
             | Kind::Declined
             | Kind::ConnectTimeout
             | Kind::Tls
+            | Kind::NoUpgrade
             | Kind::Protocol
             | Kind::StreamRefused
             | Kind::FirstByteTimeout
@@ -55,7 +56,7 @@ fn no_failure_is_forgotten() {
             kinds.push(kind);
         }
     }
-    assert_eq!(kinds.len(), 24);
+    assert_eq!(kinds.len(), 25);
 }
 
 /// The same for the reasons for not storing.

@@ -33,6 +33,7 @@ fn failure(why: &str) -> Option<&'static str> {
         "declined" => "the page store does not do what it is asked for: see the log",
         "connect-timeout" => "no connection in time (`timeouts.connect`)",
         "tls" => "the TLS handshake with the server did not succeed",
+        "no-upgrade" => "the server speaks HTTP/2, which has no upgrades",
         "protocol" => "the server broke the protocol",
         "stream-refused" => "the server took no more requests on its HTTP/2 connections",
         "first-byte-timeout" => "no answer began in time (`timeouts.first_byte`)",
