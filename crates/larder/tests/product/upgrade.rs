@@ -88,6 +88,46 @@ fn a_websocket_passes_untouched() {
 }
 
 #[test]
+fn a_switch_tells_clients_no_more_than_other_answers_do() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[purge]\npass_tags = \"X-Cache-Tags\"\n\
+         [defaults]\nresponse_headers.remove = \"X-Backend\"\n",
+    );
+    let said = [
+        ("Surrogate-Control", "max-age=60"),
+        ("X-Reverse-Proxy-TTL", "60"),
+        ("Surrogate-Key", "a b"),
+        ("X-Magento-Tags", "a"),
+        ("X-Cache-Tags", "c"),
+        ("X-Backend", "10.0.0.7"),
+        // As with everything that is not stored.
+        ("Set-Cookie", "s=1"),
+    ];
+    let reply = said
+        .iter()
+        .fold(Reply::upgrade("websocket"), |reply, (name, value)| {
+            reply.header(name, value)
+        });
+    origin.reply("/chat", reply);
+    let mut client = larder.client();
+    client
+        .get("/chat")
+        .header("Connection", "Upgrade")
+        .header("Upgrade", "websocket")
+        .begin();
+    let head = client.read_head();
+    assert_eq!(head.status, 101);
+    let told = said.map(|(name, _)| head.header(name).is_some());
+    assert_eq!(
+        told,
+        [false, false, false, false, true, false, true],
+        "{said:?}"
+    );
+    client.send("hello");
+    assert_eq!(client.read_bytes(5), b"hello");
+}
+
+#[test]
 fn a_tunnel_of_which_one_side_has_ended_is_closed() {
     let application = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = application.local_addr().expect("an address");

@@ -24,7 +24,6 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, respons
 use hyper_util::rt::TokioIo;
 use origin::ResponseBody;
 use rules::{
-    fields,
     status::{self as told, Handled},
     storable::NotStorable,
 };
@@ -180,12 +179,11 @@ fn switch(
         untaken: connection.write_time,
     };
     let (head, serving) = response.into_parts();
-    let mut fields = head.headers;
-    fields::remove_hop_by_hop_of_answer(head.status, &mut fields);
+    let Received { status, fields, .. } = Received::new(ask, head, outcome);
     let mut answer = deliver::finish(
         worker,
         ask,
-        head.status,
+        status,
         fields,
         Content::Empty,
         outcome,
