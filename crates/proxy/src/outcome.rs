@@ -2,10 +2,14 @@
 
 mod counters;
 mod detail;
+mod excerpt;
+mod log_queue;
 mod record;
 
 pub use counters::{Counters, FORWARDS, HIT_KINDS, bump};
 pub use detail::{BypassReason, Detail, Failing, Unkept};
+pub use excerpt::Excerpt;
+pub use log_queue::{LogReceiver, LogSender, NotQueued, log_queue};
 pub use record::{Ending, Record};
 
 use crate::error::Failure;

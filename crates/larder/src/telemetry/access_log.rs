@@ -14,7 +14,7 @@ mod writer;
 mod tests;
 
 use crate::config::meant::Log;
-use proxy::outcome::{Counters, Record};
+use proxy::outcome::{Counters, LogSender, log_queue};
 use std::{
     io,
     sync::{
@@ -39,8 +39,12 @@ pub enum CannotStart {
     NoThread(io::Error),
 }
 
-/// Largest number of queued records. The memory of the queue is allocated once, at the start: about 2 MiB.
+/// Largest number of queued records. Their places are allocated once, at the start: less than 2 MiB. Short texts take up
+/// to 4 MiB beside them.
 const QUEUE: usize = 8192;
+
+/// The bytes that longer texts of queued records take.
+const LONG: usize = 8 << 20;
 
 /// How long to wait until the queue is written. The reader of a pipe may have stopped reading.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -55,7 +59,7 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct AccessLog {
     /// Must be dropped before `thread`, so the order of these fields matters.
-    queue: SyncSender<Record>,
+    queue: LogSender,
     thread: Awaited,
     /// The counters of the writer.
     counters: Arc<Counters>,
@@ -103,7 +107,7 @@ impl AccessLog {
         let Some(target) = Target::of(&log.access) else {
             return Ok(None);
         };
-        let (queue, records) = sync_channel(QUEUE);
+        let (queue, records) = log_queue(QUEUE, LONG);
         let wishes = Arc::new(Wishes::default());
         let counters = Arc::<Counters>::default();
         let writer = Writer::new(target, log.format, wishes.clone(), counters.clone());
@@ -125,7 +129,7 @@ impl AccessLog {
     }
 
     /// Returns a sender into the queue, for one worker.
-    pub fn sender(&self) -> SyncSender<Record> {
+    pub fn sender(&self) -> LogSender {
         self.queue.clone()
     }
 

@@ -4,16 +4,13 @@ use super::threads;
 use proxy::{
     Cache, Service, Worker,
     listen::{Bound, ConnectionLimiter, Drain, accept_loop},
-    outcome::{Counters, Record},
+    outcome::{Counters, LogSender},
     refetch,
 };
 use std::{
     io,
     rc::Rc,
-    sync::{
-        Arc,
-        mpsc::{SyncSender, sync_channel},
-    },
+    sync::{Arc, mpsc::sync_channel},
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -60,7 +57,7 @@ impl Workers {
         count: usize,
         cache: &Arc<Cache>,
         limiter: &Arc<ConnectionLimiter>,
-        log: Option<&SyncSender<Record>>,
+        log: Option<&LogSender>,
     ) -> io::Result<Self> {
         let (all_drained, drained) = watch::channel(());
         let all_drained = Arc::new(all_drained);
@@ -108,7 +105,7 @@ impl Handle {
         number: usize,
         cache: Arc<Cache>,
         limiter: Arc<ConnectionLimiter>,
-        log: Option<SyncSender<Record>>,
+        log: Option<LogSender>,
         draining: Draining,
     ) -> io::Result<Self> {
         let (orders, received) = unbounded_channel();

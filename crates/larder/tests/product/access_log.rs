@@ -4,6 +4,7 @@ use crate::{
     collapse::reading,
     common::{Said, counted, sample, serve, start_with},
     esi::page,
+    memory::resident,
     trailers,
 };
 use http::Request;
@@ -61,6 +62,35 @@ fn a_reader_that_stalls_does_not_hold_up_a_stop() {
         let said = finished.stderr.contains("access log");
         assert!(said, "what is lost is told of: {}", finished.stderr);
     }
+}
+
+/// How many of `count` requests, with `fields` and on one connection, find no place in the log while nobody reads it.
+fn lost_of(count: usize, fields: &[(&str, usize)]) -> (u64, u64) {
+    let path = scratch_dir().join("access.pipe");
+    let (_origin, larder, _reader) = piped(&path);
+    let mut client = larder.client();
+    assert_eq!(client.get("/").send().status, 200);
+    let before = resident(&larder);
+    for _ in 0..count {
+        let mut request = client.get("/");
+        for (name, length) in fields {
+            request = request.header(name, "x".repeat(*length));
+        }
+        assert!(request.send().hit());
+    }
+    let grown = resident(&larder).saturating_sub(before);
+    (sample(&larder, "larder_log_lost_total"), grown)
+}
+
+/// Records are bounded by what they take, too, and hold nothing of a request but what they tell.
+#[test]
+fn a_log_that_nobody_reads_holds_little() {
+    let (lost, grown) = lost_of(800, &[("User-Agent", 14_000), ("Referer", 14_000)]);
+    assert!(lost > 400, "{lost} of 22 MB");
+    assert!(grown < 16 << 20, "{grown} bytes more");
+    let (lost, grown) = lost_of(800, &[("User-Agent", 20), ("Other", 28_000)]);
+    assert_eq!(lost, 0);
+    assert!(grown < 8 << 20, "{grown} bytes more");
 }
 
 /// Whatever of it is keyed, and however that is spelled there.

@@ -6,7 +6,7 @@ use crate::{
     endings::Endings,
     heads::{FieldValueCache, Heads},
     listen::{Connection, InterimSink, OwnAnswer, RequestBody, RequestHead, Serve, Served},
-    outcome::{Counters, Record},
+    outcome::{Counters, LogSender},
     policy::Site,
     purge_clients,
     walk::{self, outbound::own_comment},
@@ -18,7 +18,7 @@ use std::{
     cell::{Cell, RefCell},
     ops::Deref,
     rc::Rc,
-    sync::{Arc, mpsc::SyncSender},
+    sync::Arc,
 };
 use store::Memory;
 
@@ -27,7 +27,7 @@ pub struct Worker {
     pub(crate) cache: Arc<Cache>,
     pub(crate) counters: Arc<Counters>,
     /// The queue of the access log; `None` if there is no log.
-    pub(crate) log: Option<SyncSender<Record>>,
+    pub(crate) log: Option<LogSender>,
     site: RefCell<SiteView>,
     /// Reused for variant keys, so that a hit allocates none.
     pub(crate) scratch: Cell<Vec<u8>>,
@@ -97,11 +97,7 @@ struct SiteView {
 
 impl Worker {
     /// Creates a worker's view. Only this worker may write to `counters`.
-    pub fn new(
-        cache: Arc<Cache>,
-        counters: Arc<Counters>,
-        log: Option<SyncSender<Record>>,
-    ) -> Rc<Self> {
+    pub fn new(cache: Arc<Cache>, counters: Arc<Counters>, log: Option<LogSender>) -> Rc<Self> {
         let mut latest = arc_swap::Cache::new(cache.site.clone());
         let own = Rc::new(Own::from(latest.load().clone()));
         let site = RefCell::new(SiteView { latest, own });

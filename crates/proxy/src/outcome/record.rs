@@ -1,10 +1,10 @@
 //! The access log's record of a request.
 
-use super::{Counters, bump};
-use http::{HeaderValue, Method, StatusCode, Version};
+use super::{Counters, Excerpt, LogSender, bump};
+use http::{Method, StatusCode, Version};
 use std::{
     net::IpAddr,
-    sync::{Arc, mpsc::SyncSender},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -16,18 +16,12 @@ pub struct Record {
     pub client: Option<IpAddr>,
     /// The request's method.
     pub method: Method,
-    /// Path and query as they are keyed and sent to the origin.
-    pub target: String,
-    /// The normalised authority of the request.
-    pub host: String,
+    /// What its head says.
+    pub text: Excerpt,
     /// The client's version of HTTP.
     pub version: Version,
     /// The status sent.
     pub status: StatusCode,
-    /// The request's `Referer`.
-    pub referer: Option<HeaderValue>,
-    /// The request's `User-Agent`.
-    pub user_agent: Option<HeaderValue>,
     /// As [`Outcome::nginx_word`](super::Outcome::nginx_word).
     pub cache: &'static str,
     /// As [`Detail::token`](super::Detail::token); if the answer broke off, why.
@@ -47,19 +41,14 @@ pub struct Record {
 pub struct Ending {
     record: Option<Record>,
     began: Instant,
-    log: SyncSender<Record>,
+    log: LogSender,
     counters: Arc<Counters>,
 }
 
 impl Ending {
     /// Creates an ending that sends `record` to `log` when it is dropped, on the worker that `counters` belong to. If
     /// that fails, the record is counted as lost.
-    pub fn new(
-        record: Record,
-        began: Instant,
-        log: SyncSender<Record>,
-        counters: Arc<Counters>,
-    ) -> Self {
+    pub fn new(record: Record, began: Instant, log: LogSender, counters: Arc<Counters>) -> Self {
         Self {
             record: Some(record),
             began,
@@ -96,7 +85,7 @@ impl Drop for Ending {
         if let Some(mut record) = self.record.take() {
             record.took = self.began.elapsed();
             // If the queue is full, the record is dropped: a client must not wait for a log.
-            if self.log.try_send(record).is_err() {
+            if self.log.send(record).is_err() {
                 bump(&self.counters.log_lost);
             }
         }

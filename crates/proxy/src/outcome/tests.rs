@@ -104,27 +104,52 @@ fn every_answer_is_counted_once_by_kind_and_once_by_status() {
 
 #[test]
 fn a_record_that_the_log_does_not_take_is_counted_as_lost() {
-    let (log, lines) = std::sync::mpsc::sync_channel(1);
+    let (log, lines) = log_queue(1, 0);
     let counters = Arc::new(Counters::default());
     for _ in 0..3 {
         let mut ending = Ending::new(record(), Instant::now(), log.clone(), counters.clone());
         ending.sent(7);
         ending.sent(5);
     }
-    assert_eq!(lines.try_recv().map(|record| record.bytes), Ok(12));
+    let bytes: Vec<_> = lines.queued().map(|record| record.bytes).collect();
+    assert_eq!(bytes, [12]);
     assert_eq!(counters.log_lost.load(Relaxed), 2);
+}
+
+/// Long texts are bounded by their length, and a short one has its place beside them.
+#[test]
+fn a_queue_takes_no_more_text_than_it_is_given_room_for() {
+    let of = |length: usize| Record {
+        text: Excerpt::new(&"x".repeat(length), "a.example", None, None),
+        ..record()
+    };
+    let (log, lines) = log_queue(10, 4_000);
+    for round in 0..2 {
+        assert_eq!(log.send(of(3_000)), Ok(()), "{round}");
+        assert_eq!(log.send(of(3_000)), Err(NotQueued::Full), "{round}");
+        assert_eq!(log.send(of(2_000)), Ok(()), "{round}");
+        assert_eq!(log.send(of(400)), Ok(()), "{round}");
+        assert_eq!(lines.queued().count(), 3, "{round}");
+    }
+    for round in 0..2 {
+        for _ in 0..10 {
+            assert_eq!(log.send(of(800)), Ok(()), "{round}");
+        }
+        // What has no place takes no room.
+        assert_eq!(log.send(of(800)), Err(NotQueued::Full), "{round}");
+        assert_eq!(lines.queued().count(), 10, "{round}");
+    }
+    drop(lines);
+    assert_eq!(log.send(of(3_000)), Err(NotQueued::Closed));
 }
 
 fn record() -> Record {
     Record {
         client: None,
         method: Method::GET,
-        target: "/".to_owned(),
-        host: "a.example".to_owned(),
+        text: Excerpt::new("/", "a.example", None, None),
         version: Version::HTTP_11,
         status: StatusCode::OK,
-        referer: None,
-        user_agent: None,
         cache: "HIT",
         detail: None,
         origin_time: None,

@@ -2,7 +2,6 @@
 
 use super::stamp::Stamp;
 use crate::config::written::AccessFormat;
-use http::HeaderValue;
 use proxy::outcome::Record;
 use serde::Serialize;
 use std::{
@@ -33,7 +32,7 @@ fn combined(record: &Record, stamp: &mut Stamp, out: &mut impl Write) -> io::Res
     write!(out, " - - [{}] \"", stamp.common(record.at_ms))?;
     escaped(record.method.as_str().as_bytes(), out)?;
     out.write_all(b" ")?;
-    escaped(record.target.as_bytes(), out)?;
+    escaped(record.text.target(), out)?;
     write!(
         out,
         " {:?}\" {} {} ",
@@ -41,8 +40,8 @@ fn combined(record: &Record, stamp: &mut Stamp, out: &mut impl Write) -> io::Res
         record.status.as_u16(),
         record.bytes
     )?;
-    quoted(record.referer.as_ref().map(HeaderValue::as_bytes), out)?;
-    quoted(record.user_agent.as_ref().map(HeaderValue::as_bytes), out)?;
+    quoted(record.text.referer(), out)?;
+    quoted(record.text.user_agent(), out)?;
     quoted(Some(record.cache.as_bytes()), out)?;
     quoted(record.detail.map(str::as_bytes), out)?;
     match record.origin_time {
@@ -79,8 +78,8 @@ struct Line<'a> {
     time: String,
     client: Option<String>,
     method: &'a str,
-    host: Option<&'a str>,
-    target: &'a str,
+    host: Option<Cow<'a, str>>,
+    target: Cow<'a, str>,
     version: String,
     status: u16,
     bytes: u64,
@@ -97,13 +96,13 @@ fn json(record: &Record, stamp: &mut Stamp, out: &mut impl Write) -> io::Result<
         time: stamp.rfc3339(record.at_ms),
         client: record.client.map(|client| client.to_string()),
         method: record.method.as_str(),
-        host: Some(&*record.host).filter(|host| !host.is_empty()),
-        target: &record.target,
+        host: Some(text(record.text.host())).filter(|host| !host.is_empty()),
+        target: text(record.text.target()),
         version: format!("{:?}", record.version),
         status: record.status.as_u16(),
         bytes: record.bytes,
-        referer: text(record.referer.as_ref()),
-        user_agent: text(record.user_agent.as_ref()),
+        referer: record.text.referer().map(text),
+        user_agent: record.text.user_agent().map(text),
         cache: record.cache,
         reason: record.detail,
         origin_ms: record.origin_time.map(millis),
@@ -113,9 +112,9 @@ fn json(record: &Record, stamp: &mut Stamp, out: &mut impl Write) -> io::Result<
     out.write_all(b"\n")
 }
 
-/// Returns a field's value as text. Bytes that are not UTF-8 are replaced.
-fn text(value: Option<&HeaderValue>) -> Option<Cow<'_, str>> {
-    value.map(|value| String::from_utf8_lossy(value.as_bytes()))
+/// Returns what a client wrote as text. Bytes that are not UTF-8 are replaced.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
 }
 
 /// Returns milliseconds, with a precision of one microsecond.

@@ -5,25 +5,29 @@ use crate::config::{
 };
 use http::{HeaderValue, Method, StatusCode, Version};
 use proptest::prelude::*;
-use proxy::outcome::{Counters, Ending, Record};
+use proxy::outcome::{Counters, Ending, Excerpt, NotQueued, Record, log_queue};
 use std::{
     fs,
     path::Path,
-    sync::{Arc, atomic::Ordering::Relaxed, mpsc::sync_channel},
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
 use testkit::{scratch_dir, wait_until};
+
+const HOST: &str = "www.example.com";
 
 fn record() -> Record {
     Record {
         client: Some([192, 0, 2, 7].into()),
         method: Method::GET,
-        target: "/page?a=b".to_owned(),
-        host: "www.example.com".to_owned(),
+        text: Excerpt::new(
+            "/page?a=b",
+            HOST,
+            Some(&HeaderValue::from_static("https://www.example.com/")),
+            Some(&HeaderValue::from_static("curl/8.5.0")),
+        ),
         version: Version::HTTP_11,
         status: StatusCode::OK,
-        referer: Some(HeaderValue::from_static("https://www.example.com/")),
-        user_agent: Some(HeaderValue::from_static("curl/8.5.0")),
         cache: "MISS",
         detail: Some("no-store"),
         origin_time: Some(Duration::from_micros(201_250)),
@@ -60,8 +64,7 @@ fn the_page_shows_true_lines() {
 fn what_is_missing_is_a_dash_or_null() {
     let bare = Record {
         client: None,
-        referer: None,
-        user_agent: None,
+        text: Excerpt::new("/page?a=b", HOST, None, None),
         cache: "HIT",
         detail: None,
         origin_time: None,
@@ -86,10 +89,10 @@ fn quotes_and_control_bytes_are_escaped() {
         (b"caf\xc3\xa9", "caf\\xC3\\xA9"),
         (b"", ""),
     ] {
-        let user_agent = Some(HeaderValue::from_bytes(bytes).unwrap());
+        let user_agent = HeaderValue::from_bytes(bytes).unwrap();
         let line = written(
             &Record {
-                user_agent,
+                text: Excerpt::new("/", HOST, None, Some(&user_agent)),
                 ..record()
             },
             AccessFormat::Combined,
@@ -97,7 +100,7 @@ fn quotes_and_control_bytes_are_escaped() {
         assert!(line.contains(&format!(" \"{shown}\" \"MISS\"")), "{line}");
     }
     let forged = Record {
-        target: "/\" 200 1 \"-\"\r\n192.0.2.1 - -\x1b[31m".to_owned(),
+        text: Excerpt::new("/\" 200 1 \"-\"\r\n192.0.2.1 - -\x1b[31m", HOST, None, None),
         ..record()
     };
     assert!(
@@ -116,7 +119,8 @@ proptest! {
         agent in proptest::collection::vec(any::<u8>(), 0..64),
     ) {
         let user_agent = HeaderValue::from_bytes(&agent).ok();
-        let record = Record { target: target.clone(), host: host.clone(), user_agent, ..record() };
+        let text = Excerpt::new(&target, &host, None, user_agent.as_ref());
+        let record = Record { text, ..record() };
         let line = written(&record, AccessFormat::Combined);
         prop_assert_eq!(line.lines().count(), 1);
         prop_assert_eq!(line.matches('"').count(), 10);
@@ -153,7 +157,11 @@ fn closing_writes_what_is_queued_though_a_sender_is_held() {
     }
     log.close();
     assert_eq!(lines(&path), 1000);
-    assert!(sender.try_send(record()).is_err(), "nobody writes any more");
+    assert_eq!(
+        sender.send(record()),
+        Err(NotQueued::Closed),
+        "nobody writes any more"
+    );
 }
 
 #[test]
@@ -192,7 +200,7 @@ fn a_file_that_was_moved_away_is_begun_anew() {
 #[test]
 fn a_record_that_finds_no_room_is_counted_as_lost() {
     let counters = Arc::<Counters>::default();
-    let (queue, _records) = sync_channel(1);
+    let (queue, _records) = log_queue(1, 0);
     for _ in 0..3 {
         drop(Ending::new(
             record(),

@@ -2,15 +2,11 @@
 
 use super::{Wishes, batch::Batch, line, stamp::Stamp, target::Target};
 use crate::config::written::AccessFormat;
-use proxy::outcome::{Counters, Record};
+use proxy::outcome::{Counters, LogReceiver, Record};
 use std::{
     fs::File,
     io,
-    sync::{
-        Arc,
-        atomic::Ordering::Relaxed,
-        mpsc::{Receiver, RecvTimeoutError},
-    },
+    sync::{Arc, atomic::Ordering::Relaxed, mpsc::RecvTimeoutError},
     thread,
     time::{Duration, Instant},
 };
@@ -66,7 +62,7 @@ impl Writer {
     /// Writes until no sender is left, or until told to stop. Then it writes what is queued, and no more. The queue is
     /// closed when this returns.
     #[expect(clippy::needless_pass_by_value, reason = "it closes the queue")]
-    pub(super) fn run(&mut self, records: Receiver<Record>) {
+    pub(super) fn run(&mut self, records: LogReceiver) {
         loop {
             let received = records.recv_timeout(TICK);
             if self.wishes.reopen.swap(false, Relaxed) {
@@ -78,7 +74,7 @@ impl Writer {
                 self.drain(&records);
             }
             if ended || self.wishes.stop.load(Relaxed) {
-                let queued = records.try_iter().take(super::QUEUE);
+                let queued = records.queued().take(super::QUEUE);
                 queued.for_each(|record| self.write(&record));
                 self.flush();
                 return;
@@ -87,12 +83,12 @@ impl Writer {
     }
 
     /// Writes batch after batch, until one is empty.
-    fn drain(&mut self, records: &Receiver<Record>) {
+    fn drain(&mut self, records: &LogReceiver) {
         let mut flushed = Instant::now();
         while !self.wishes.stop.load(Relaxed) && !self.wishes.reopen.load(Relaxed) {
             thread::sleep(GATHER);
             let mut batch = 0_usize;
-            for record in records.try_iter().take(super::QUEUE) {
+            for record in records.queued().take(super::QUEUE) {
                 self.write(&record);
                 batch += 1;
             }

@@ -7,7 +7,7 @@ use crate::{
     cache::Worker,
     clock,
     listen::{Connection, OwnAnswer, RequestHead},
-    outcome::{Detail, Ending, Outcome, Record, bump},
+    outcome::{Detail, Ending, Excerpt, Outcome, Record, bump},
     purge_clients::REFRESH,
     routing::Client,
     said::FieldPresence,
@@ -95,7 +95,7 @@ pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> HeaderMap {
             client: Client::over(connection, &site).address(&head.headers),
             method: head.method.clone(),
             version: head.version,
-            target: target.map_or("", PathAndQuery::as_str).to_owned(),
+            target: target.map_or("", PathAndQuery::as_str).into(),
             authority: head.uri.authority().map(Authority::as_str),
             fields: &head.headers,
         };
@@ -127,7 +127,7 @@ pub fn refused(
         method: method(head.said, &head.method),
         version: head.version,
         // The target of `CONNECT` is only an authority.
-        target: target.map_or_else(|| head.target.to_string(), Cow::into_owned),
+        target: target.unwrap_or_else(|| head.target.to_string().into()),
         authority: head.target.authority(),
         fields: &head.fields,
     };
@@ -141,7 +141,7 @@ struct Unrouted<'a> {
     client: Option<IpAddr>,
     method: Method,
     version: Version,
-    target: String,
+    target: Cow<'a, str>,
     /// The authority in the target, if it has one.
     authority: Option<&'a str>,
     fields: &'a HeaderMap,
@@ -158,12 +158,9 @@ impl Unrouted<'_> {
         Record {
             client: self.client,
             method: self.method,
-            target: self.target,
-            host: host.into_owned(),
+            text: excerpt(&self.target, &host, self.fields),
             version: self.version,
             status,
-            referer: self.fields.get(header::REFERER).cloned(),
-            user_agent: self.fields.get(header::USER_AGENT).cloned(),
             cache: outcome.nginx_word(),
             detail: outcome.detail.as_ref().map(Detail::token),
             origin_time: None,
@@ -183,17 +180,19 @@ fn method(said: FieldPresence, method: &Method) -> Method {
     }
 }
 
+fn excerpt(target: &str, host: &str, fields: &HeaderMap) -> Excerpt {
+    let (referer, user_agent) = (fields.get(header::REFERER), fields.get(header::USER_AGENT));
+    Excerpt::new(target, host, referer, user_agent)
+}
+
 fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
     let target = ask.target.origin_form().unwrap_or("/".into());
     Record {
         client: ask.client().address(&ask.fields),
         method: method(ask.said, &ask.method),
-        target: target.into_owned(),
-        host: ask.host().to_owned(),
+        text: excerpt(&target, ask.host(), &ask.fields),
         version: ask.version,
         status,
-        referer: ask.fields.get(header::REFERER).cloned(),
-        user_agent: ask.fields.get(header::USER_AGENT).cloned(),
         cache: outcome.nginx_word(),
         detail: outcome.detail.as_ref().map(Detail::token),
         origin_time: outcome.origin_time,
