@@ -754,6 +754,49 @@ fn heads_over_http2_stay_within_the_budget() {
     });
 }
 
+/// Short fields take many times what they take on the wire.
+#[test]
+fn many_fields_of_requests_that_wait_stay_within_the_budget() {
+    let (origin, larder) = small();
+    origin.on("/stored", |_| Reply::ok().cache("max-age=600"));
+    larder.get("/stored").send();
+    let with_fields = |target: &str| {
+        let asked = larder.get(target);
+        (0..60).fold(asked, |asked, number| {
+            asked.header(&format!("X-{number}"), "1")
+        })
+    };
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.otherwise(move |_| Reply::ok().cache("no-store").hold_head(&held));
+    // Some lead, and some follow.
+    let mut clients: Vec<_> = (0..250)
+        .map(|number| with_fields(&format!("/{}", number % 20)).begin())
+        .collect();
+    let refused = || sample(&larder, "larder_responses_total{class=\"5xx\"}");
+    wait_until("those are turned away for which there is no room", || {
+        refused() > 100
+    });
+    let in_flight = sample(&larder, "larder_in_flight_bytes");
+    assert!(
+        (1 << 20..=2 << 20).contains(&in_flight),
+        "{in_flight} bytes"
+    );
+    // What is stored, or has few fields, is answered.
+    assert!(with_fields("/stored").send().hit());
+    let mut short = larder.get("/short").begin();
+    gate.open();
+    assert_eq!(short.read().status, 200);
+    for client in &mut clients {
+        let answer = client.read();
+        let is_refused = answer.said().contains("detail=no-room");
+        assert!(answer.status == 200 || is_refused, "{}", answer.said());
+    }
+    wait_until("nothing is left", || {
+        sample(&larder, "larder_in_flight_bytes") == 0
+    });
+}
+
 /// Heads of answers that wait until their client reads.
 #[test]
 fn heads_that_are_not_read_over_http2_stay_within_the_budget() {

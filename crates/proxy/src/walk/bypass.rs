@@ -51,7 +51,10 @@ pub async fn bypass(
     }
     let upgrade = ask.receipt.upgrade.take().map(|upgrade| *upgrade);
     let mut ask = Rc::from(ask);
-    let guard = AbandonGuard::new(&worker, &*ask, Some(forward_reason(why)));
+    let guard = match AbandonGuard::for_origin(&worker, &*ask, Some(forward_reason(why))) {
+        Ok(guard) => guard,
+        Err(failure) => return deliver::failure(&worker, &ask, &failure),
+    };
     let began = Instant::now();
     let passed = pass(&worker, &ask, content, why, upgrade).await;
     guard.over();

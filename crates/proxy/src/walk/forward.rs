@@ -69,7 +69,10 @@ enum FollowerFallback {
 
 /// Answers a request that needs an origin.
 pub async fn forward(worker: Rc<Worker>, mut ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    let guard = AbandonGuard::new(&worker, &*ask, Some(need.why));
+    let guard = match AbandonGuard::for_origin(&worker, &*ask, Some(need.why)) {
+        Ok(guard) => guard,
+        Err(failure) => return deliver::failure(&worker, &ask, &failure),
+    };
     let mut response = match company(&worker, &ask, &need) {
         Company::Stays => stays(&worker, &ask, need).await,
         Company::Alone => alone(&worker, &ask, need).await,

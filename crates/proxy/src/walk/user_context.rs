@@ -63,7 +63,9 @@ pub fn group(worker: &Rc<Worker>, ask: &mut Ask) -> Result<Group, Failure> {
 
 /// Waits for the application's answer about the group. Returns whether the group is known by now.
 pub async fn is_told(worker: &Worker, ask: &mut Ask, answer: Later<ReplyBody>) -> bool {
-    let guard = AbandonGuard::new(worker, &*ask, None);
+    let Ok(guard) = AbandonGuard::for_origin(worker, &*ask, None) else {
+        return false;
+    };
     let answer = timeout(ask.policy().fragment_wait, answer).await;
     guard.over();
     ask.has_waited = true;

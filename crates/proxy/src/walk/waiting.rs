@@ -1,19 +1,30 @@
 //! Waiting: a request whose client may leave before an answer begins. When nobody waits for it any more, it is dropped
 //! wherever it is. It is still counted and logged.
+//!
+//! A request with many fields takes room as long as it waits for an origin, which may be long: of short fields, a map
+//! takes many times what they take on the wire.
 
 use crate::{
     ask::Ask,
     cache::Worker,
-    listen,
+    error::Failure,
+    listen::{self, PLACE, places},
     outcome::{Detail, Outcome},
     walk::report,
 };
 use http::StatusCode;
 use rules::status::ForwardReason;
 use std::{ops::Deref, thread};
+use store::Reservation;
 
 /// The status that nginx logs if a client has closed its request.
 const CLIENT_CLOSED: u16 = 499;
+
+/// The most fields of a request that needs no room.
+const FEW: usize = 4096 / PLACE;
+
+/// About what a request takes beside its fields while it waits, in bytes.
+const BESIDE: usize = 5 * 1024;
 
 /// A request that is waited for until it is [over](Self::over).
 pub struct AbandonGuard<'a, A: Deref<Target = Ask>> {
@@ -23,6 +34,8 @@ pub struct AbandonGuard<'a, A: Deref<Target = Ask>> {
     /// Why it went to an origin; `None` if that was not decided yet.
     why: Option<ForwardReason>,
     is_over: bool,
+    /// What it takes of the budget if it has many fields.
+    room: Option<Reservation>,
 }
 
 impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
@@ -33,7 +46,23 @@ impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
             ask,
             why,
             is_over: false,
+            room: None,
         }
+    }
+
+    /// Begins to wait for an origin.
+    ///
+    /// # Errors
+    /// There is no room for its fields.
+    pub fn for_origin(
+        worker: &'a Worker,
+        ask: A,
+        why: Option<ForwardReason>,
+    ) -> Result<Self, Failure> {
+        let room = room(worker, &ask)?;
+        let mut guard = Self::new(worker, ask, why);
+        guard.room = room;
+        Ok(guard)
     }
 
     /// Ends the wait: there is an answer, which is counted and logged like any other, or the wait goes on elsewhere.
@@ -71,4 +100,16 @@ impl<A: Deref<Target = Ask>> Drop for AbandonGuard<'_, A> {
         };
         report::unanswered(self.worker, ask, status, (&outcome, bytes));
     }
+}
+
+/// Takes room for a request with many fields. A page's includes have those of the page, and their number is limited.
+fn room(worker: &Worker, ask: &Ask) -> Result<Option<Reservation>, Failure> {
+    if ask.fields.len() <= FEW || ask.within.is_some() {
+        return Ok(None);
+    }
+    let memory = &worker.cache.memory;
+    let mut room = memory.budget().reservation();
+    let fits = room.grow_sparing((BESIDE + places(&ask.fields)) as u64);
+    memory.make_room();
+    fits.then_some(Some(room)).ok_or(Failure::NoRoom)
 }

@@ -1,15 +1,14 @@
 //! What heads over HTTP/2 take of the budget. The `Meter` counts those of requests over HTTP/1 as they come.
 
-use super::super::{fault::Fault, meter::SHORT, request_body::counted, watch::Watch};
+use super::super::{
+    fault::Fault, field_map::places, meter::SHORT, request_body::counted, watch::Watch,
+};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, header};
+use http::{HeaderMap, HeaderValue, Request, header};
 use store::Reservation;
 
 /// About what `h2` keeps of an answer until it is sent, beside its fields, in bytes.
 const BESIDE: usize = 1024;
-
-/// About what a map of fields takes for each that it has room for, in bytes.
-const PLACE: usize = size_of::<(HeaderName, HeaderValue)>() + 32;
 
 /// Takes room for a head until it is answered, if memory is counted. A short one needs none.
 pub(super) fn room<B>(watch: &Watch, request: &Request<B>) -> Result<Option<Reservation>, Fault> {
@@ -45,9 +44,7 @@ pub(super) fn count(watch: &Watch, fields: &mut HeaderMap) -> Result<(), Fault> 
         return Err(Fault::NoRoom);
     }
     let mut room = memory.budget().reservation();
-    // Further lines of one name have no place in the map's own count.
-    let places = fields.capacity().max(fields.len());
-    room.take((BESIDE + places * PLACE + held) as u64);
+    room.take((BESIDE + places(fields) + held) as u64);
     memory.make_room();
     let holder = if fields.contains_key(header::DATE) {
         fields.get_mut(header::DATE)
