@@ -140,13 +140,17 @@ impl Origin {
         })
     }
 
-    /// Whether both are the same servers, folder or page store, made of the same configuration. Either may then replace
-    /// the other, with what it knows and has counted of them.
+    /// Whether both are the same servers, folder or page store, or several of these in turn, made of the same
+    /// configuration. Either may then replace the other, with what it knows and has counted of them.
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.source, &other.source) {
             (OriginKind::Servers(one), OriginKind::Servers(other)) => one.is_same(other),
             (OriginKind::Files(one), OriginKind::Files(other)) => one.is_same(other),
             (OriginKind::Pages(one), OriginKind::Pages(other)) => one.is_same(other),
+            (OriginKind::FirstOf(one), OriginKind::FirstOf(other)) => {
+                let mut pairs = one.iter().zip(other);
+                one.len() == other.len() && pairs.all(|(one, other)| one.is_same(other))
+            }
             _ => false,
         }
     }

@@ -6,13 +6,16 @@
 //! is handed to those who have waited for it. Whatever happens to the leader, its [`Flight`] lands: if it is dropped
 //! before that, followers are released to fetch on their own.
 
+mod errand;
 mod flight;
 mod key;
 
+pub use errand::Errand;
 pub use flight::{Flight, Follower, LastWord};
 pub use key::key_of;
 
 use crate::{error::Failure, outcome::Failing};
+use errand::ConfiguredWay;
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
@@ -100,6 +103,7 @@ struct Flying {
     fill: Arc<Fill>,
     /// The number of the log of purges when it began.
     log_at: u64,
+    way: ConfiguredWay,
     began: Instant,
 }
 
@@ -140,11 +144,11 @@ impl Default for Flights {
 }
 
 impl Flights {
-    /// Joins the flight for `key`, or leads a new one whose body goes into `fill`. A flight that began before its key
-    /// was purged, even softly, brings an outdated response: it is not joined.
-    pub fn join(self: &Arc<Self>, key: &[u8], log: &Log, fill: Arc<Fill>) -> Seat {
+    /// Joins the flight for `key`, or leads a new one whose body goes into `fill`. An [outdated](Self::outdated) flight
+    /// is not joined.
+    pub fn join(self: &Arc<Self>, key: &[u8], errand: &Errand<'_>, fill: Arc<Fill>) -> Seat {
         let index = self.shard(key);
-        let outdated = self.outdated(key, log);
+        let outdated = self.outdated(key, errand);
         let mut shard = self.hold(index);
         if let Some(flying) = shard.get(key)
             && !flying.is(outdated.as_ref())
@@ -157,7 +161,8 @@ impl Flights {
             Flying {
                 word: word.clone(),
                 fill,
-                log_at: log.head(),
+                log_at: errand.log.head(),
+                way: errand.way.clone(),
                 began: Instant::now(),
             },
         );
@@ -171,31 +176,39 @@ impl Flights {
     }
 
     /// Joins the flight for `key` as [`join`](Self::join) does; returns `None` if there is none.
-    pub fn follow(&self, key: &[u8], log: &Log) -> Option<Follower> {
-        let outdated = self.outdated(key, log);
+    pub fn follow(&self, key: &[u8], errand: &Errand<'_>) -> Option<Follower> {
+        let outdated = self.outdated(key, errand);
         let shard = self.hold(self.shard(key));
         let flying = shard.get(key)?;
         (!flying.is(outdated.as_ref())).then(|| flying.follower())
     }
 
-    /// Whether a flight for `key` is under way that is still of use: its key was not purged since, or only softly. No
-    /// client waits for a refresh, so one is enough, however often what it brings is purged softly.
-    pub fn flying(&self, key: &[u8], log: &Log) -> bool {
-        let log_at = self
+    /// Whether a flight for `key` is under way that is still of use: the application that it asks was not replaced
+    /// since, and its key was not purged, or only softly. No client waits for a refresh, so one is enough, however
+    /// often what it brings is purged softly.
+    pub fn flying(&self, key: &[u8], errand: &Errand<'_>) -> bool {
+        let begun = self
             .hold(self.shard(key))
             .get(key)
-            .map(|flying| flying.log_at);
-        log_at.is_some_and(|log_at| !log.refuses(key, None, log_at))
+            .map(|flying| (flying.log_at, errand.has_replaced(&flying.way)));
+        begun.is_some_and(|(log_at, is_replaced)| {
+            !is_replaced && !errand.log.refuses(key, None, log_at)
+        })
     }
 
-    /// Returns the flight for `key` if it began before the key was purged. Judged without the lock, since purges by
+    /// Returns the flight for `key` if what it brings is outdated: it began before the key was purged, even softly, or
+    /// before a reload replaced the application that it asks. Purges are judged without the lock, since those by
     /// expressions take time.
-    fn outdated(&self, key: &[u8], log: &Log) -> Option<Word> {
+    fn outdated(&self, key: &[u8], errand: &Errand<'_>) -> Option<Word> {
         let (word, log_at) = {
             let shard = self.hold(self.shard(key));
             let flying = shard.get(key)?;
+            if errand.has_replaced(&flying.way) {
+                return Some(flying.word.clone());
+            }
             (flying.word.clone(), flying.log_at)
         };
+        let log = errand.log;
         let label = Label {
             key,
             checked: log_at,

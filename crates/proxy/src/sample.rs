@@ -3,6 +3,7 @@
 use crate::{
     ask::{Ask, Key, Receipt, SetAside},
     cache::{Cache, Tiers, Worker},
+    collapse::Errand,
     listen::{Connection, InterimSink},
     policy::{
         BypassRules, Esi, KeySpec, Lifetime, Matcher, Policy, PurgePolicy, Report, Route, Site,
@@ -29,7 +30,9 @@ use std::{
     task::Wake,
     time::Duration,
 };
-use store::{Body, Fields, Horizon, Memory, Purger, Remember, Stored, Sweeper, fill::Reader};
+use store::{
+    Body, Fields, Horizon, Memory, Purger, Remember, Stored, Sweeper, fill::Reader, purge::Log,
+};
 use tokio::time::sleep;
 
 /// A worker of a cache with only this memory, for a site with default settings.
@@ -131,6 +134,11 @@ pub(crate) fn site(policy: Policy) -> Site {
         refetch: None,
         purge: PurgePolicy::default(),
     }
+}
+
+/// What a request goes for, as far as this log of purges is concerned.
+pub(crate) fn errand(log: &Log) -> Errand<'_> {
+    Errand::under(log, Arc::new(site(policy(key_spec()))))
 }
 
 /// A GET for `http://shop.example/p` from `peer`, or from a Unix socket.

@@ -303,3 +303,73 @@ fn certificates_are_read_with_the_configuration_and_nowhere_else() {
     let finished = larder.wait();
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
 }
+
+/// A site before this origin in which who waits for another's fetch waits for ever.
+fn waiting(origin: &Origin) -> String {
+    let url = origin.url();
+    format!("workers = 1\n[[origin]]\nservers = {url:?}\n[defaults]\ncollapse_wait = \"1h\"\n")
+}
+
+/// It may hang, and what it would bring is not the new application's page. Nor does its refresh stand for one.
+#[test]
+fn after_a_reload_nobody_waits_for_the_application_that_it_replaced() {
+    let [old, new] = [Origin::start(), Origin::start()];
+    let [page, refresh] = [Gate::new(), Gate::new()];
+    let held = refresh.clone();
+    old.reply(
+        "/page",
+        Reply::ok().cache("max-age=60").hold_head(&page).body("old"),
+    );
+    old.on("/stale", move |request| {
+        let reply = Reply::ok().cache("max-age=0, stale-while-revalidate=600");
+        if request.nth == 1 {
+            reply
+        } else {
+            reply.hold_head(&held)
+        }
+    });
+    for path in ["/page", "/stale"] {
+        new.reply(path, Reply::ok().cache("max-age=60").body("new"));
+    }
+    let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&waiting(&old))
+        .start();
+    for _ in 0..2 {
+        larder.get("/stale").send();
+    }
+    refresh.wait_reached();
+    let mut before = larder.get("/page").begin();
+    page.wait_reached();
+    reload_as(&larder, &waiting(&new), "2");
+    assert_eq!(larder.get("/page").send().text(), "new");
+    larder.get("/stale").send();
+    new.wait_requests("/stale", 1);
+    page.open();
+    refresh.open();
+    assert_eq!(before.read().text(), "old");
+    let after = larder.get("/page").send();
+    assert!(after.hit() && after.text() == "new", "{}", after.said());
+}
+
+#[test]
+fn a_reload_leaves_those_together_who_wait_for_an_application_that_stays() {
+    let (origin, gate) = (Origin::start(), Gate::new());
+    origin.reply(
+        "/page",
+        Reply::ok().cache("max-age=60").hold_head(&gate).body("all"),
+    );
+    let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&waiting(&origin))
+        .start();
+    let mut before = larder.get("/page").begin();
+    gate.wait_reached();
+    reload_as(&larder, &waiting(&origin), "2");
+    let mut after = larder.get("/page").begin();
+    // The one worker has begun with that.
+    larder.get("/").send();
+    gate.open();
+    for client in [&mut before, &mut after] {
+        assert_eq!(client.read().text(), "all");
+    }
+    assert_eq!(origin.requests("/page"), 1);
+}

@@ -1,12 +1,11 @@
 //! The two ends of a flight: the leader's and a follower's.
 
-use super::{FlightStatus, Flights, Seat, Word};
+use super::{Errand, FlightStatus, Flights, Seat, Word};
 use crate::error::Failure;
 use std::{mem, sync::Arc, time::Instant};
 use store::{
     Stored,
     fill::{Fill, Interest},
-    purge::Log,
 };
 use tokio::sync::watch;
 
@@ -56,13 +55,16 @@ impl Flight {
     /// Goes on as the flight for `now`, and no longer for `before`, with which its key begins: it is known by now what
     /// selects variants. Those who follow look again. If another flight for `now` is under way, nobody follows this one
     /// any more.
-    pub fn narrow(&mut self, before: &[u8], now: &[u8], log: &Log) {
+    pub fn narrow(&mut self, before: &[u8], now: &[u8], errand: &Errand<'_>) {
         let rest = self.key.strip_prefix(before).filter(|_| before != now);
         let Some(rest) = rest else {
             return;
         };
         let key = [now, rest].concat();
-        match self.fill().map(|fill| self.flights.join(&key, log, fill)) {
+        let joined = self
+            .fill()
+            .map(|fill| self.flights.join(&key, errand, fill));
+        match joined {
             Some(Seat::Lead(narrow)) => mem::replace(self, narrow).land(FlightStatus::OtherVariant),
             Some(Seat::Follow(_)) | None => self.end(FlightStatus::OtherVariant),
         }

@@ -1,4 +1,10 @@
 use super::*;
+use crate::{policy::Site, sample};
+use http::HeaderValue;
+use origin::{
+    Origin, OriginConfig,
+    config::{Address, Server},
+};
 use rules::time::Time;
 use std::{future::poll_fn, task::Poll};
 use store::{
@@ -9,7 +15,7 @@ use store::{
 
 fn join(flights: &Arc<Flights>) -> Seat {
     let (fill, _) = Fill::begin(Budget::new(1).reservation());
-    flights.join(b"k", &Log::default(), fill)
+    flights.join(b"k", &sample::errand(&Log::default()), fill)
 }
 
 #[tokio::test]
@@ -70,7 +76,7 @@ async fn an_outdated_flight_keeps_its_followers_and_leaves_its_successor_alone()
         let key = ["http://h/k", key].concat();
         let join = || {
             let (fill, _) = Fill::begin(Budget::new(1).reservation());
-            flights.join(key.as_bytes(), &log, fill)
+            flights.join(key.as_bytes(), &sample::errand(&log), fill)
         };
         let Seat::Lead(old) = join() else {
             panic!("first leads")
@@ -80,8 +86,16 @@ async fn an_outdated_flight_keeps_its_followers_and_leaves_its_successor_alone()
         };
         let what = What::Url(vec!["//h/k".to_owned()]);
         log.apply(Purge { what, soft }, Time::from_secs(1), None);
-        assert_eq!(flights.flying(key.as_bytes(), &log), soft, "{key}");
-        assert!(flights.follow(key.as_bytes(), &log).is_none());
+        assert_eq!(
+            flights.flying(key.as_bytes(), &sample::errand(&log)),
+            soft,
+            "{key}"
+        );
+        assert!(
+            flights
+                .follow(key.as_bytes(), &sample::errand(&log))
+                .is_none()
+        );
         let Seat::Lead(_new) = join() else {
             panic!("leads anew")
         };
@@ -90,7 +104,7 @@ async fn an_outdated_flight_keeps_its_followers_and_leaves_its_successor_alone()
             follower.next_status().await,
             FlightStatus::OtherVariant
         ));
-        assert!(flights.flying(key.as_bytes(), &log));
+        assert!(flights.flying(key.as_bytes(), &sample::errand(&log)));
     }
 }
 /// The leader's client may have left: then only the follower needs the fetch, until it has found what has landed.
@@ -98,7 +112,8 @@ async fn an_outdated_flight_keeps_its_followers_and_leaves_its_successor_alone()
 async fn a_fetch_goes_on_until_its_followers_have_looked() {
     let flights = Arc::new(Flights::default());
     let (fill, _writer) = Fill::begin(Budget::new(1).reservation());
-    let Seat::Lead(flight) = flights.join(b"k", &Log::default(), fill.clone()) else {
+    let Seat::Lead(flight) = flights.join(b"k", &sample::errand(&Log::default()), fill.clone())
+    else {
         panic!("first leads")
     };
     let Seat::Follow(mut follower) = join(&flights) else {
@@ -123,18 +138,19 @@ async fn a_flight_that_is_narrowed_lets_its_followers_look_again() {
         let flights = Arc::new(Flights::default());
         let join = |key: &str| {
             let (fill, _) = Fill::begin(Budget::new(1).reservation());
-            flights.join([key, rest].concat().as_bytes(), &log, fill)
+            flights.join([key, rest].concat().as_bytes(), &sample::errand(&log), fill)
         };
-        let flying = |key: &str| flights.flying([key, rest].concat().as_bytes(), &log);
+        let flying =
+            |key: &str| flights.flying([key, rest].concat().as_bytes(), &sample::errand(&log));
         let Seat::Lead(mut flight) = join("k") else {
             panic!("first leads")
         };
-        flight.narrow(b"k", b"k", &log);
+        flight.narrow(b"k", b"k", &sample::errand(&log));
         let Seat::Follow(mut follower) = join("k") else {
             panic!("second follows")
         };
         let other = is_taken.then(|| join("k\nvariant:de"));
-        flight.narrow(b"k", b"k\nvariant:de", &log);
+        flight.narrow(b"k", b"k\nvariant:de", &sample::errand(&log));
         assert!(matches!(
             follower.next_status().await,
             FlightStatus::OtherVariant
@@ -152,7 +168,7 @@ async fn a_flight_that_is_outdated_when_it_is_narrowed_lets_its_followers_look_a
     let (flights, log) = (Arc::new(Flights::default()), Log::default());
     let join = || {
         let (fill, _) = Fill::begin(Budget::new(1).reservation());
-        flights.join(b"k", &log, fill)
+        flights.join(b"k", &sample::errand(&log), fill)
     };
     let Seat::Lead(mut flight) = join() else {
         panic!("first leads")
@@ -164,10 +180,70 @@ async fn a_flight_that_is_outdated_when_it_is_narrowed_lets_its_followers_look_a
     let Seat::Lead(_new) = join() else {
         panic!("leads anew")
     };
-    flight.narrow(b"k", b"k\nvariant:de", &log);
+    flight.narrow(b"k", b"k\nvariant:de", &sample::errand(&log));
     assert!(matches!(
         follower.next_status().await,
         FlightStatus::OtherVariant
     ));
-    assert!(flights.flying(b"k", &log) && !flights.flying(b"k\nvariant:de", &log));
+    assert!(
+        flights.flying(b"k", &sample::errand(&log))
+            && !flights.flying(b"k\nvariant:de", &sample::errand(&log))
+    );
+}
+
+/// What a reload replaces is not waited for, neither by clients nor by refreshes. What it leaves as it is, it leaves
+/// under way, and a request from before it takes what comes.
+#[test]
+fn a_flight_to_an_application_that_a_reload_replaced_is_left() {
+    let log = Log::default();
+    let origin = |path: &str| {
+        let server = Server::new(Address::Unix(path.into()));
+        let config = OriginConfig {
+            servers: vec![server],
+            ..OriginConfig::default()
+        };
+        Origin::new(config).expect("has a server")
+    };
+    let site = |origin, host: Option<&'static str>| {
+        let mut policy = sample::policy(sample::key_spec());
+        policy.origin = origin;
+        policy.to_origin.host = host.map(HeaderValue::from_static);
+        Arc::new(sample::site(policy))
+    };
+    let of = |site: &Arc<Site>| Errand::under(&log, site.clone());
+    let in_turn = |last| Origin::first_of(vec![origin("/first"), origin(last)]);
+    let (one, two) = (origin("/one"), origin("/two"));
+    let before = site(one.clone(), None);
+    for (then, now, is_left) in [
+        (before.clone(), before.clone(), false),
+        (before.clone(), site(one.clone(), None), false),
+        // Made anew of the same configuration.
+        (before.clone(), site(origin("/one"), None), false),
+        (before.clone(), site(two.clone(), None), true),
+        // Two applications may share a server.
+        (before.clone(), site(one.clone(), Some("b.example")), true),
+        (
+            site(in_turn("/one"), None),
+            site(in_turn("/one"), None),
+            false,
+        ),
+        (
+            site(in_turn("/one"), None),
+            site(in_turn("/two"), None),
+            true,
+        ),
+        (site(in_turn("/one"), None), site(one.clone(), None), true),
+    ] {
+        let flights = Arc::new(Flights::default());
+        let fill = || Fill::begin(Budget::new(1).reservation()).0;
+        let Seat::Lead(_then) = flights.join(b"k", &of(&then), fill()) else {
+            panic!("first leads")
+        };
+        assert_eq!(flights.flying(b"k", &of(&now)), !is_left);
+        assert_eq!(flights.follow(b"k", &of(&now)).is_none(), is_left);
+        let seat = flights.join(b"k", &of(&now), fill());
+        assert_eq!(matches!(seat, Seat::Lead(_)), is_left);
+        let late = of(&then).overtaken();
+        assert!(matches!(flights.join(b"k", &late, fill()), Seat::Follow(_)));
+    }
 }

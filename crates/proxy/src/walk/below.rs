@@ -6,7 +6,7 @@ use crate::{
     ask::Ask,
     cache::Worker,
     clock,
-    collapse::Flight,
+    collapse::{Errand, Flight},
     walk::lookup::{self, Decision, Hit, Looked, Need},
 };
 use rules::time::Time;
@@ -116,8 +116,8 @@ async fn in_tier(
             Decision::Bypass(_) => return SharedLookup::Need(need, None),
         };
         if let Role::Leader(flight) = &mut role {
-            let log = worker.cache.memory.log();
-            flight.narrow(&before, &need.collapse_key(ask), log);
+            let errand = Errand::of(worker, ask);
+            flight.narrow(&before, &need.collapse_key(ask), &errand);
         }
         if renewed || !leads(&need) {
             return SharedLookup::Need(need, None);

@@ -3,7 +3,7 @@
 use crate::{
     ask::Ask,
     cache::Worker,
-    collapse::{FlightStatus, Seat},
+    collapse::{Errand, FlightStatus, Seat},
     outcome::bump,
     user_group::HASH,
     walk::{
@@ -24,7 +24,7 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
     if is_unlike_its_group(ask) || may_be_of_one_user(ask, &stored.facts) {
         return;
     }
-    let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
+    let (flights, errand) = (&worker.cache.flights, Errand::of(worker, ask));
     let need = Need {
         why: ForwardReason::Stale,
         detail: None,
@@ -32,13 +32,13 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
         others: Vec::new(),
     };
     let key = need.collapse_key(ask);
-    if worker.cache.failed.knows(&key, ask.now) || flights.flying(&key, log) {
+    if worker.cache.failed.knows(&key, ask.now) || flights.flying(&key, &errand) {
         return;
     }
     let (fill, writer) = begin_fill(worker);
     // No client waits for this fetch; it goes on all the same.
     fill.interest().keep();
-    let Seat::Lead(flight) = flights.join(&key, log, fill) else {
+    let Seat::Lead(flight) = flights.join(&key, &errand, fill) else {
         return;
     };
     if !matches!(forward::meanwhile(worker, ask, &need), Meanwhile::Nothing) {

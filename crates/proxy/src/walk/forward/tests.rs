@@ -1,5 +1,5 @@
 use super::*;
-use crate::{clock, outcome::Detail, sample};
+use crate::{clock, collapse::Errand, outcome::Detail, sample};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use rules::{freshness, reuse::ValidateReason, status::ForwardReason, time::Time, vary};
@@ -106,9 +106,9 @@ fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
     let Poll::Ready(Err(FollowerFallback::Together(need))) = first else {
         panic!("it took off on its own");
     };
-    let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
+    let (flights, errand) = (&worker.cache.flights, Errand::of(&worker, &ask));
     assert!(
-        !flights.flying(ask.key.as_bytes(), log),
+        !flights.flying(ask.key.as_bytes(), &errand),
         "nobody waits for it"
     );
     assert_ne!(&*need.collapse_key(&ask), ask.key.as_bytes());
@@ -118,12 +118,12 @@ fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
 #[tokio::test]
 async fn what_is_found_after_a_wait_says_its_age_then() {
     let (worker, ask) = (sample::worker(&sample::memory()), ask("1"));
-    let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
+    let (flights, errand) = (&worker.cache.flights, Errand::of(&worker, &ask));
     let (fill, _writer) = begin_fill(&worker);
-    let Seat::Lead(flight) = flights.join(ask.key.as_bytes(), log, fill) else {
+    let Seat::Lead(flight) = flights.join(ask.key.as_bytes(), &errand, fill) else {
         panic!("nobody leads yet");
     };
-    let follower = flights.follow(ask.key.as_bytes(), log);
+    let follower = flights.follow(ask.key.as_bytes(), &errand);
     let follower = follower.expect("it is under way");
     let before = clock::now().as_secs() - 100;
     land_at(&worker, &ask, Time::from_secs(before));

@@ -1,0 +1,82 @@
+//! What a request goes to an origin for, and under which configuration: what a flight is compared with before the
+//! request joins it.
+
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    policy::{Policy, Site},
+};
+use std::{rc::Rc, sync::Arc};
+use store::purge::Log;
+
+/// A request's errand, as of now.
+#[derive(Clone, Debug)]
+pub struct Errand<'a> {
+    /// The log of purges.
+    pub(super) log: &'a Log,
+    pub(super) way: ConfiguredWay,
+    /// Whether its configuration is still the latest.
+    is_latest: bool,
+}
+
+/// A route of a configuration.
+#[derive(Clone, Debug)]
+pub(super) struct ConfiguredWay {
+    site: Arc<Site>,
+    route: usize,
+}
+
+impl<'a> Errand<'a> {
+    /// Returns the errand of `ask`.
+    pub fn of(worker: &'a Worker, ask: &Ask) -> Self {
+        Self {
+            log: worker.cache.memory.log(),
+            way: ConfiguredWay {
+                site: ask.site.shared(),
+                route: ask.route,
+            },
+            is_latest: Rc::ptr_eq(&worker.site(), &ask.site),
+        }
+    }
+
+    /// Returns the errand of a request on the first route of the latest configuration, `site`.
+    #[cfg(test)]
+    pub(crate) const fn under(log: &'a Log, site: Arc<Site>) -> Self {
+        Self {
+            log,
+            way: ConfiguredWay { site, route: 0 },
+            is_latest: true,
+        }
+    }
+
+    /// Returns the same from before a reload.
+    #[cfg(test)]
+    pub(crate) fn overtaken(mut self) -> Self {
+        self.is_latest = false;
+        self
+    }
+
+    /// Whether a reload has replaced the application that a flight on `way` asks. A request from before the reload
+    /// takes what comes first.
+    pub(super) fn has_replaced(&self, way: &ConfiguredWay) -> bool {
+        // Routes of one configuration that share a key share what is fetched for it.
+        self.is_latest
+            && !Arc::ptr_eq(&self.way.site, &way.site)
+            && match (self.way.policy(), way.policy()) {
+                (Some(now), Some(then)) => !asks_alike(now, then),
+                _ => true,
+            }
+    }
+}
+
+impl ConfiguredWay {
+    fn policy(&self) -> Option<&Policy> {
+        Some(&self.site.routes.get(self.route)?.policy)
+    }
+}
+
+/// Whether both ask the same application: the same origin, for the same host.
+fn asks_alike(one: &Policy, other: &Policy) -> bool {
+    let is_same = Arc::ptr_eq(&one.origin, &other.origin) || one.origin.is_same(&other.origin);
+    is_same && one.to_origin.host == other.to_origin.host
+}
