@@ -64,8 +64,8 @@ struct Place {
     keys: Option<String>,
     /// Whether it is a list of tables, each of which may begin with `[[key]]`.
     tables: bool,
-    /// Whether it is a list of tables in any other place.
-    inner_tables: bool,
+    /// The keys of the tables that are allowed in it, if it is a list of tables.
+    member_keys: Option<String>,
 }
 
 impl Place {
@@ -75,15 +75,19 @@ impl Place {
         let instead = instead.or_else(|| nearest_variant(&what));
         let what = describe(&what);
         let wants_table = what.starts_with(A_TABLE_EXPECTED);
+        let wants_list = what.starts_with(A_LIST_EXPECTED);
         let key = &self.key;
-        let one_of_several = what.starts_with(A_LIST_EXPECTED) && what.ends_with(A_TABLE_FOUND);
+        let one_of_several = wants_list && what.ends_with(A_TABLE_FOUND);
         if self.tables && one_of_several {
             return Fault::at(span, what)
                 .instead(format!("there may be several: write `[[{key}]]`"));
         }
         // If a table with content is there, show it as a list.
         let table = text.get(span.clone()).filter(|table| {
-            self.inner_tables && one_of_several && table.contains('=') && !table.contains('\n')
+            self.member_keys.is_some()
+                && one_of_several
+                && table.contains('=')
+                && !table.contains('\n')
         });
         if let Some(table) = table {
             return Fault::at(span, what).instead(format!("write `{key} = [{table}]`"));
@@ -101,9 +105,15 @@ impl Place {
                 fault.instead(format!("for example `{} = {example}`", self.as_toml()))
             }
             // Its keys say more than an example.
-            (None, None) => match &self.keys {
-                Some(keys) if wants_table => {
-                    fault.instead(format!("keys of `{}`: {keys}", self.key))
+            (None, None) => match (&self.keys, &self.member_keys) {
+                (Some(keys), _) if wants_table => fault.instead(format!("keys of `{key}`: {keys}")),
+                (_, Some(keys)) if wants_list => {
+                    let instead = if self.tables {
+                        format!("`[[{key}]]` in a line of its own")
+                    } else {
+                        format!("`{} = [{{ … }}]`", self.as_toml())
+                    };
+                    fault.instead(format!("write {instead}, with its keys: {keys}"))
                 }
                 _ => fault,
             },
@@ -124,7 +134,7 @@ impl Place {
 /// How a fault begins if only a table is allowed.
 const A_TABLE_EXPECTED: &str = "expected a table,";
 
-/// How the fault of a single table in place of a list of tables begins, and how it ends.
+/// How the fault of anything else in place of a list begins, and how it ends if that is a single table.
 const A_LIST_EXPECTED: &str = "expected a list";
 const A_TABLE_FOUND: &str = ", found a table";
 
@@ -248,6 +258,7 @@ fn place(key: &str, bare: bool, schema: View<'_>, whole: View<'_>) -> Place {
         let mut words = schema.resolved().choices();
         words.find_map(|word| word.get("const")).cloned()
     };
+    let keys_of = |schema: View<'_>| schema.table().map(|(known, _)| keys::join(known.keys()));
     Place {
         key: key.to_owned(),
         bare,
@@ -255,9 +266,9 @@ fn place(key: &str, bare: bool, schema: View<'_>, whole: View<'_>) -> Place {
             .or_else(|| examples(schema))
             .or_else(|| schema.get("default").cloned())
             .or_else(first_word),
-        keys: schema.table().map(|(known, _)| keys::join(known.keys())),
+        keys: keys_of(schema),
         tables: schema.is_list_at_top(key),
-        inner_tables: schema.members().and_then(View::table).is_some(),
+        member_keys: schema.members().and_then(keys_of),
     }
 }
 
