@@ -243,6 +243,26 @@ fn what_larder_answers_by_itself_is_no_origins() {
     assert_eq!(larder.get("/a").header(name, value).send().status, 504);
 }
 
+/// No stored response answers that.
+#[test]
+fn a_request_with_content_is_explained_as_one() {
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    origin.reply("/", Reply::ok().cache("max-age=60").body("x"));
+    larder.get("/").send();
+    for (name, value, bypasses) in [
+        ("Content-Length", "5", true),
+        ("Transfer-Encoding", "chunked", true),
+        ("Content-Length", "0", false),
+    ] {
+        let told = explained(&larder, "http://example.test/", &[(name, value)]);
+        let says = told.contains("it has content, and only the application knows");
+        assert_eq!(says, bypasses, "{name}: {value}: {told}");
+        assert_ne!(told.contains("is answered from memory"), bypasses, "{told}");
+    }
+    let answer = larder.get("/").body("12345").send();
+    assert!(answer.said().ends_with("fwd=bypass; detail=content"));
+}
+
 #[test]
 fn routes_for_some_clients_are_told_of_where_no_client_is_named() {
     let (_origin, larder) = start_with(

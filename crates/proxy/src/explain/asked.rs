@@ -18,7 +18,7 @@ use crate::{
     },
     way,
 };
-use http::{HeaderMap, Method};
+use http::{HeaderMap, HeaderValue, Method, header};
 use rules::key;
 use std::{borrow::Cow, net::SocketAddr, rc::Rc, sync::Arc};
 use store::{Stored, Variants};
@@ -51,7 +51,8 @@ impl ExplainedRequest {
         let by_path = purge_clients::by_path(&site.purge, purge::spoken(&head, &connection));
         // All else that a GET can want of the cache is a fresh answer, which the head says from here on.
         purge::wanted(&site, &mut head, &connection);
-        let receipt = Receipt::new(&connection, InterimSink::deaf());
+        let mut receipt = Receipt::new(&connection, InterimSink::deaf());
+        receipt.has_content = has_content(&head.fields);
         let mut ask = receive::receive(site, &mut head, receipt).ok()?;
         content_key::read_get(&mut ask);
         let bypass = bypass(&ask, switches);
@@ -133,6 +134,19 @@ fn head(uri: &str) -> Option<(RequestHead, bool)> {
     let head = format!("GET {slash}{target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
     let (head, _) = parse_request(head.as_bytes(), &Limits::default())?;
     Some((head, tls))
+}
+
+/// Whether these fields say that content follows (RFC 9112 section 6.3).
+fn has_content(fields: &HeaderMap) -> bool {
+    let length = fields.get(header::CONTENT_LENGTH);
+    let is_empty = |length: &HeaderValue| {
+        length
+            .as_bytes()
+            .trim_ascii()
+            .iter()
+            .all(|byte| *byte == b'0')
+    };
+    fields.contains_key(header::TRANSFER_ENCODING) || length.is_some_and(|length| !is_empty(length))
 }
 
 /// Returns an address that may refresh pages, if the request asks for a refresh: it is assumed to come from such a

@@ -156,5 +156,9 @@ fn selects_ahead(answer: &Answer) -> bool {
 }
 
 fn is_rule_of_http(answer: &Answer, detail: &str) -> bool {
-    answer.why == "bypass" && matches!(detail, "upgrade" | "connection" | "path-ambiguous")
+    answer.why == "bypass"
+        && matches!(
+            detail,
+            "upgrade" | "content" | "connection" | "path-ambiguous"
+        )
 }

@@ -73,6 +73,7 @@ pub(super) fn bypass(detail: &str) -> &str {
         "method" => "the method is on the route's list",
         "query" => "a query parameter is on the route's list",
         "upgrade" => "the client wants to switch protocols, which no stored response can do",
+        "content" => "it has content, and only the application knows what that means in a GET",
         "connection" => {
             "its Connection names end-to-end fields, which are removed: the answer does not fit requests that have them"
         }
