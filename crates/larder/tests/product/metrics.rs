@@ -91,6 +91,37 @@ fn bytes_and_what_is_stored_are_counted() {
     assert!((100_000..110_000).contains(&sent), "{sent}");
 }
 
+/// Whoever asked for it: a client, or a refresh for which none waits.
+#[test]
+fn what_is_stored_or_confirmed_in_the_background_is_counted_too() {
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    let stale = || {
+        let reply = Reply::ok().cache("max-age=0, stale-while-revalidate=600");
+        reply.header("ETag", "\"1\"")
+    };
+    origin.on("/new", move |_| stale().body("x"));
+    origin.on("/same", move |request| match request.nth {
+        1 => stale().body("x"),
+        _ => Reply::status(304).header("ETag", "\"1\""),
+    });
+    let counts = || {
+        ["stored", "validated", "refreshes"]
+            .map(|name| sample(&larder, &format!("larder_{name}_total")))
+    };
+    for path in ["/new", "/same"] {
+        larder.get(path).send();
+    }
+    assert_eq!(counts(), [2, 0, 0]);
+    larder.get("/new").send();
+    wait_until("what the refresh has brought is counted", || {
+        counts() == [3, 0, 1]
+    });
+    larder.get("/same").send();
+    wait_until("what the refresh has confirmed is counted", || {
+        counts() == [3, 1, 2]
+    });
+}
+
 #[test]
 fn servers_are_counted_by_what_they_do() {
     let (origin, larder) = start_with(
@@ -164,7 +195,8 @@ fn the_question_for_a_group_is_no_clients_request() {
     let count = |name: &str| sample(&larder, &format!("larder_{name}"));
     assert_eq!(count("forwarded_total{reason=\"uri-miss\"}"), 1);
     assert_eq!(count("hits_total{kind=\"fresh\"}"), 2);
-    assert_eq!(count("stored_total"), 1);
+    // The page, and what was told of the group.
+    assert_eq!(count("stored_total"), 2);
 }
 
 #[test]

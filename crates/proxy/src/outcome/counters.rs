@@ -31,7 +31,7 @@ pub struct Counters {
     pub own: AtomicU64,
     /// Requests whose client left before an answer began.
     pub clients_left: AtomicU64,
-    /// Forwarded answers that were stored.
+    /// Answers of origins that were stored, for clients and in the background.
     pub stored: AtomicU64,
     /// Requests that followed another's fetch.
     pub collapsed: AtomicU64,
@@ -76,21 +76,10 @@ impl Counters {
             }
             Handled::Hit => self.hit(outcome),
             Handled::Own => bump(&self.own),
-            Handled::Forwarded {
-                why,
-                stored,
-                collapsed,
-                status,
-            } => {
+            Handled::Forwarded { why, collapsed, .. } => {
                 self.forwarded(why);
-                for (is, counter) in [
-                    (stored, &self.stored),
-                    (collapsed, &self.collapsed),
-                    (status == Some(304) && may_validate(why), &self.validated),
-                ] {
-                    if is {
-                        bump(counter);
-                    }
+                if collapsed {
+                    bump(&self.collapsed);
                 }
             }
         }
@@ -99,6 +88,17 @@ impl Counters {
             .get(usize::from(status.as_u16() / 100).wrapping_sub(1))
         {
             bump(class);
+        }
+    }
+
+    /// Counts what a fetch that was made for `why` brought, whether or not a client waits for it: an answer with
+    /// `status`, if there was one. `stored` says that it was stored, or has freshened what is stored.
+    pub fn brought(&self, why: ForwardReason, status: Option<u16>, stored: bool) {
+        match status {
+            Some(304) if may_validate(why) => bump(&self.validated),
+            Some(304) => {}
+            _ if stored => bump(&self.stored),
+            _ => {}
         }
     }
 

@@ -93,13 +93,28 @@ fn every_answer_is_counted_once_by_kind_and_once_by_status() {
     assert_eq!(read(&counters.hits), [1, 1, 1]);
     assert_eq!(read(&counters.forwarded), [1; FORWARDS.len()]);
     assert_eq!(read(&counters.statuses), [0, 2, 8, 1, 1]);
-    let rest = [
-        &counters.own,
-        &counters.stored,
-        &counters.validated,
-        &counters.collapsed,
-    ];
-    assert_eq!(rest.map(|counter| counter.load(Relaxed)), [1, 8, 4, 0]);
+    let rest = [&counters.own, &counters.collapsed];
+    assert_eq!(rest.map(|counter| counter.load(Relaxed)), [1, 0]);
+}
+
+/// A 304 stores nothing, and confirms something only if that was asked.
+#[test]
+fn what_a_fetch_brought_is_counted_as_stored_or_confirmed() {
+    for (why, status, stored, expected) in [
+        (ForwardReason::UriMiss, Some(200), true, [1, 0]),
+        (ForwardReason::Stale, Some(200), true, [1, 0]),
+        (ForwardReason::UriMiss, Some(200), false, [0, 0]),
+        (ForwardReason::Stale, Some(304), true, [0, 1]),
+        (ForwardReason::VaryMiss, Some(304), true, [0, 1]),
+        (ForwardReason::UriMiss, Some(304), true, [0, 0]),
+        (ForwardReason::UriMiss, None, false, [0, 0]),
+    ] {
+        let counters = Counters::default();
+        counters.brought(why, status, stored);
+        let brought = [&counters.stored, &counters.validated];
+        let brought = brought.map(|counter| counter.load(Relaxed));
+        assert_eq!(brought, expected, "{why:?} {status:?}");
+    }
 }
 
 #[test]

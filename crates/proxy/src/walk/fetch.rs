@@ -81,6 +81,16 @@ pub enum Landing {
     Failed(Failure),
 }
 
+impl Landing {
+    /// Whether the origin's answer was stored, or has freshened what is stored.
+    const fn has_stored(&self) -> bool {
+        matches!(
+            self,
+            Self::Stored { kept: Ok(()), .. } | Self::Raw { kept: Ok(_), .. }
+        )
+    }
+}
+
 /// A fetch under way.
 pub struct Fetch<'a> {
     /// The worker that fetches.
@@ -211,6 +221,8 @@ impl<'a> Fetch<'a> {
             Ok(response) => self.land(plan, response, writer),
             Err(failure) => self.failed(failure),
         };
+        let counters = &self.worker.counters;
+        counters.brought(self.need.why, origin_status, landing.has_stored());
         if matches!(landing, Landing::Raw { kept: Err(_), .. }) && self.need.selected.is_some() {
             // Stored responses may have been withdrawn: they must not come back after a restart.
             self.worker.cache.purger.settled().await;

@@ -52,11 +52,11 @@ metrics! {
     RESPONSES = Counter "larder_responses" ["class"]
         "Answers to clients and includes, by class of their status; answers to Larder's own requests (for the group of a user, for what a soft purge has made stale) are not counted";
     STORED = Counter "larder_stored"
-        [] "Answers of origins that were stored, including those whose content did not arrive completely";
+        [] "Answers of origins that were stored, for clients and in the background, including those whose content did not arrive completely; not the 304s that confirm what is stored";
     COLLAPSED = Counter "larder_collapsed"
         [] "Requests that shared the fetch of another request instead of making their own, even if that fetch failed";
     VALIDATED = Counter "larder_validated"
-        [] "Stored responses that the origin confirmed with 304";
+        [] "Stored responses that the origin confirmed with 304, for clients and in the background";
     REFRESHES = Counter "larder_refreshes"
         [] "Background fetches for stored responses that were sent stale, or that a soft purge has made stale (purge.refresh)";
     PAGES_READ = Counter "larder_pages_read"
@@ -194,7 +194,7 @@ metrics! {
     HANDSHAKES_FAILED = Counter "larder_handshakes_failed"
         [] "TLS handshakes and PROXY protocol headers that failed or took too long";
     PROTOCOL_ERRORS = Counter "larder_protocol_errors"
-        [] "Requests that were not HTTP; over HTTP/2 only those that end their connection, not those for which only the stream is reset";
+        [] "Requests whose head was refused: those that were not HTTP, and those beyond a limit (414, 431). Over HTTP/2, of those that were not HTTP only those that end their connection, not those for which only the stream is reset";
     RECEIVED_BYTES = Counter "larder_received_bytes"
         [] "Bytes of HTTP read from clients";
     SENT_BYTES = Counter "larder_sent_bytes"

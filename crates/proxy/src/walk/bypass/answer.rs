@@ -80,6 +80,7 @@ pub(super) fn land(
     let content = if is_current {
         match store_post(worker, ask, &head, body, (ticket, times)) {
             Post::Stored(content, fresh) => {
+                bump(&worker.counters.stored);
                 outcome.handled = with_status(outcome.handled, status, true);
                 outcome.ttl = fresh.map(told::ttl);
                 content
