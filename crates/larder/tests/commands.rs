@@ -9,6 +9,7 @@ use std::{
     fs,
     io::Write,
     net::TcpListener,
+    os::unix::net::UnixListener,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
@@ -314,6 +315,17 @@ fn an_address_in_use_is_told_with_its_line() {
         "{told}"
     );
     assert!(told.contains("larder.toml:1:10"), "{told}");
+    let path = folder.join("taken.sock");
+    let _taken = UnixListener::bind(&path).unwrap();
+    let config = format!(
+        "listen = \"unix:{}\"\nadmin = \"off\"\n[[origin]]\nservers = \":5001\"\n",
+        path.display()
+    );
+    fs::write(folder.join("larder.toml"), config).unwrap();
+    let output = larder(&folder, &["check", "larder.toml"]);
+    assert_eq!(code(&output), 1);
+    let told = text(&output.stderr);
+    assert!(told.contains("another process listens on"), "{told}");
 }
 
 #[test]

@@ -2,11 +2,12 @@
 //! and explains what it means.
 
 mod explain;
+mod listens;
 
 use crate::{
     cli::Ending,
     config::{
-        load_probing,
+        Vacancy, load_probing,
         meant::{Admin, Config, Listener},
         plain,
         value::{ListenAddress, SharedUrl},
@@ -48,7 +49,7 @@ pub fn run(
     }
 }
 
-fn try_listen(address: &ListenAddress) -> io::Result<()> {
+fn try_listen(address: &ListenAddress) -> io::Result<Vacancy> {
     match address {
         ListenAddress::Tcp(address) => try_bind(*address),
         ListenAddress::Unix(path) => try_name(path),
@@ -57,17 +58,18 @@ fn try_listen(address: &ListenAddress) -> io::Result<()> {
 
 /// Checks whether something is in the way of a socket. An existing socket may belong to a running Larder with this
 /// configuration.
-fn try_name(path: &Path) -> io::Result<()> {
+fn try_name(path: &Path) -> io::Result<Vacancy> {
     fs::metadata(path.parent().unwrap_or(path))?;
     match fs::symlink_metadata(path) {
         Ok(there) if !there.file_type().is_socket() => Err(io::ErrorKind::AlreadyExists.into()),
-        _ => Ok(()),
+        Ok(_) => listens::on_name(path),
+        Err(_) => Ok(Vacancy::Free),
     }
 }
 
 /// Binds without listening. Sets `SO_REUSEPORT`, so that a running Larder of the same user, perhaps with this
 /// configuration, is not in the way.
-fn try_bind(address: SocketAddr) -> io::Result<()> {
+fn try_bind(address: SocketAddr) -> io::Result<Vacancy> {
     let socket = Socket::new(
         Domain::for_address(address),
         Type::STREAM,
@@ -75,7 +77,11 @@ fn try_bind(address: SocketAddr) -> io::Result<()> {
     )?;
     socket.set_reuse_address(true)?;
     socket.set_reuse_port(true)?;
-    socket.bind(&address.into())
+    match socket.bind(&address.into()) {
+        Ok(()) => Ok(Vacancy::Free),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => listens::on_port(address.port()),
+        Err(error) => Err(error),
+    }
 }
 
 fn summary(file: &str, config: &Config, out: &mut impl Write) -> io::Result<()> {

@@ -32,9 +32,19 @@ use std::{
 };
 use value::ListenAddress;
 
-/// Tests whether an address can be listened on. For a Unix socket, the error `NotFound` means that its folder does not
-/// exist, and `AlreadyExists` that something else has its name.
-pub type Probe = fn(&ListenAddress) -> io::Result<()>;
+/// Tests whether an address can be listened on. `AddrInUse` means that another program listens there. For a Unix
+/// socket, the error `NotFound` means that its folder does not exist, and `AlreadyExists` that something else has its
+/// name.
+pub type Probe = fn(&ListenAddress) -> io::Result<Vacancy>;
+
+/// Whether an address is free to be listened on, or taken by Larder alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vacancy {
+    /// It is.
+    Free,
+    /// Somebody has it, and it cannot be seen whether that is Larder, or systemd for it.
+    Unsure,
+}
 
 /// Reads the file named in `flags`, if there is one, together with the flags.
 ///

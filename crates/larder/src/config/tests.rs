@@ -7,7 +7,9 @@ use super::value::{
     CookiePattern, FieldLine, FilePattern, HostValue, ListenAddress, OwnField, PathStart, PeerUrl,
     QueryPattern, ServerUrl, SharedUrl, Size, TagField, Token, Word,
 };
-use super::{Faults, Flags, Probe, meant, meant::Beside, parse, parse_with, reference, schema};
+use super::{
+    Faults, Flags, Probe, Vacancy, meant, meant::Beside, parse, parse_with, reference, schema,
+};
 use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
 use meant::{AccessTarget, Admin};
@@ -94,12 +96,28 @@ fn an_address_that_is_refused_is_a_fault_like_the_others() {
     insta::assert_snapshot!(faults);
 }
 
+/// It may be Larder's: that is no fault.
+#[test]
+fn an_address_that_somebody_may_hold_for_larder_is_warned_of() {
+    let text = format!("listen = \":80\"\nadmin = \"off\"\n{ORIGIN}");
+    let beside = Beside {
+        probe: Some(|_| Ok(Vacancy::Unsure)),
+        ..Beside::default()
+    };
+    let config = parse_with(&text, "larder.toml", &Flags::default(), beside).unwrap();
+    let told = config.warnings.render(false);
+    assert!(
+        told.contains("somebody listens on 0.0.0.0:80 already"),
+        "{told}"
+    );
+}
+
 #[test]
 fn addresses_that_cannot_be_had_together_are_told_with_both() {
     let text = format!(
         "listen = [\n  \"127.0.0.1:8080\",\n  \"[::1]:8080\",\n  \":8080\",\n  \":9180\",\n]\nadmin = \"127.0.0.1:9180\"\n{ORIGIN}"
     );
-    insta::assert_snapshot!(probing(&text, |_| Ok(())));
+    insta::assert_snapshot!(probing(&text, |_| Ok(Vacancy::Free)));
     // Inherited sockets may be both.
     good(&text);
 }

@@ -419,6 +419,30 @@ fn systemd_hands_over_its_sockets() {
     assert_eq!(client.get("/").send().text(), "through");
 }
 
+/// Whoever opened its socket.
+#[test]
+fn an_address_is_in_order_on_which_larder_itself_listens() {
+    let origin = Origin::start();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address").to_string();
+    let name = format!("unix:{}", scratch_dir().join("own.sock").display());
+    let config = |listen: &str| {
+        let url = origin.url();
+        format!("listen = {listen:?}\n[[origin]]\nservers = {url:?}\n")
+    };
+    let serve = |listen: &str| {
+        let config = format!("admin = \"off\"\n{}", config(listen));
+        command().args(["serve"]).config(&config)
+    };
+    let larders = [
+        (serve(&address).inherit(listener).start(), &address),
+        (serve(&name).start(), &name),
+    ];
+    for (_larder, listen) in &larders {
+        assert_eq!(crate::common::faults_of(&config(listen)), "", "{listen}");
+    }
+}
+
 /// The listener in its place has it, under whatever address.
 #[test]
 fn a_socket_that_was_handed_over_outlives_a_reload() {

@@ -85,6 +85,8 @@ pub fn bind(config: ListenConfig, workers: usize) -> Result<Vec<Bound>, BindErro
             share(workers, handle).map_err(fail)?
         }
         Address::InheritedTcp(listener) => {
+            // Like a socket of our own, it is not in the way of a check of the configuration.
+            SockRef::from(listener).set_reuse_port(true).map_err(fail)?;
             share(workers, || listener.try_clone().map(Listening::Tcp)).map_err(fail)?
         }
         Address::InheritedUnix(listener) => {

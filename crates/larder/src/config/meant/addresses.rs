@@ -1,7 +1,7 @@
 //! Whether every address is free, and used for one purpose only.
 
 use super::{Admin, Sink, listen::Placed};
-use crate::config::{Fault, Probe, value::ListenAddress, written};
+use crate::config::{Fault, Probe, Vacancy, value::ListenAddress, written};
 use socket2::{Domain, Socket, Type};
 use std::{
     io,
@@ -97,12 +97,21 @@ fn try_listen(
     probe: Option<Probe>,
     sink: &mut Sink<'_>,
 ) {
-    if let Some(Err(error)) = probe.map(|probe| probe(address)) {
-        let (what, instead) = match address {
-            ListenAddress::Tcp(tcp) => refused(*tcp, &error),
-            ListenAddress::Unix(path) => obstructed(path, &error),
-        };
-        sink.push(place(span, what).instead(instead));
+    match probe.map(|probe| probe(address)) {
+        None | Some(Ok(Vacancy::Free)) => {}
+        Some(Ok(Vacancy::Unsure)) => {
+            let what = format!("somebody listens on {address} already");
+            let instead = "if that is Larder, or systemd for it (socket activation), all is well; \
+                           if it is another program, stop it, or choose another address";
+            sink.warn(place(span, what).instead(instead));
+        }
+        Some(Err(error)) => {
+            let (what, instead) = match address {
+                ListenAddress::Tcp(tcp) => refused(*tcp, &error),
+                ListenAddress::Unix(path) => obstructed(path, &error),
+            };
+            sink.push(place(span, what).instead(instead));
+        }
     }
 }
 
@@ -117,6 +126,10 @@ fn obstructed(path: &Path, error: &io::Error) -> (String, &'static str) {
         io::ErrorKind::AlreadyExists => (
             format!("{shown} is a file that is not a socket"),
             "move it away, or choose another path",
+        ),
+        io::ErrorKind::AddrInUse => (
+            format!("another process listens on {shown}"),
+            "stop it, or choose another path",
         ),
         _ => (
             format!("cannot listen on {shown}: {error}"),
