@@ -250,6 +250,17 @@ fn what_is_sent_on_to_https_is_counted_and_logged() {
     assert_eq!(line["target"], "/page?a=b", "{line}");
     assert_eq!(line["client"], "127.0.0.1", "{line}");
     assert_eq!(line["user_agent"], "cat", "{line}");
-    assert_eq!(sample(&larder, "larder_own_answers_total"), 1);
+    // Over HTTP/1.0 no host need be named, and there is nowhere to send it.
+    let mut client = larder.client();
+    client.send("GET / HTTP/1.0\r\n\r\n");
+    let answer = client.read();
+    assert_eq!(
+        (answer.status, answer.text()),
+        (400, "Bad Request\n".into())
+    );
+    let said = answer.header("cache-status");
+    assert_eq!(said, Some("larder; detail=host-missing"));
+    assert_eq!(lines(&log, 2)[1]["reason"], "host-missing");
+    assert_eq!(sample(&larder, "larder_own_answers_total"), 2);
     assert_eq!(sample(&larder, "larder_responses_total{class=\"3xx\"}"), 1);
 }

@@ -42,16 +42,18 @@ pub(super) fn refuse<S: Serve>(
     let request = Some((head, connection));
     let fault = match refusal {
         Refusal::Fault(fault) => fault,
-        Refusal::Redirect(port) => {
-            let response = redirect::to_https(head, port);
-            service.answered(&OwnAnswer {
-                request,
-                status: response.status(),
-                detail: None,
-                bytes: 0,
-            });
-            return Box::new(response);
-        }
+        Refusal::Redirect(port) => match redirect::to_https(head, port) {
+            Ok(response) => {
+                service.answered(&OwnAnswer {
+                    request,
+                    status: response.status(),
+                    detail: None,
+                    bytes: 0,
+                });
+                return Box::new(response);
+            }
+            Err(fault) => fault,
+        },
     };
     add(&watch.worker.counters.protocol_errors, 1);
     let answer = OwnAnswer {

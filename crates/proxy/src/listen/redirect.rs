@@ -1,20 +1,19 @@
 //! The answer of a listener that only redirects clients to HTTPS.
 
+use super::fault::Fault;
+use crate::error::BadHost;
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header, request::Parts};
 
-/// 308 (RFC 9110 section 15.4.9: the method stays) to the same target on `https` and `port`; 400 if no host is named.
-pub(super) fn to_https(parts: &Parts, port: u16) -> Response<Bytes> {
+/// 308 (RFC 9110 section 15.4.9: the method stays) to the same target on `https` and `port`. Fails if no host is named, as over
+/// HTTP/1.0 it need not be.
+pub(super) fn to_https(parts: &Parts, port: u16) -> Result<Response<Bytes>, Fault> {
+    let host = host_of(parts).ok_or(Fault::Host(BadHost::Missing))?;
+    let location = location(host, port, parts).ok_or(Fault::Host(BadHost::Invalid))?;
     let mut response = Response::new(Bytes::new());
-    let location = host_of(parts).and_then(|host| location(host, port, parts));
-    *response.status_mut() = match location {
-        Some(location) => {
-            response.headers_mut().insert(header::LOCATION, location);
-            StatusCode::PERMANENT_REDIRECT
-        }
-        None => StatusCode::BAD_REQUEST,
-    };
-    response
+    *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
+    response.headers_mut().insert(header::LOCATION, location);
+    Ok(response)
 }
 
 /// The host without its port.
