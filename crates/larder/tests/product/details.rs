@@ -23,7 +23,7 @@ fn what_is_wrong_with_a_request() {
          [[origin]]\nservers = \"{origin}\"\n\
          [[route]]\npath = \"/no\"\nrefuse = \"410\"\n",
     );
-    let many = "X: 1\r\n".repeat(30);
+    let (many, long) = ("X: 1\r\n".repeat(30), "x".repeat(40_000));
     for (bytes, status, detail) in [
         ("GET / HTTP/1.1\r\n\r\n".to_owned(), 400, "host-missing"),
         ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n".to_owned(), 400, "host-repeated"),
@@ -35,8 +35,11 @@ fn what_is_wrong_with_a_request() {
         ("GET / HTTP/2.0\r\nHost: a\r\n\r\n".to_owned(), 505, "foreign-version"),
         ("GET / HTTP/0.9\r\nHost: a\r\n\r\n".to_owned(), 505, "foreign-version"),
         ("POST / HTTP/3.0\r\nHost: a\r\nContent-Length: 0\r\n\r\n".to_owned(), 505, "foreign-version"),
-        // Told before anybody has a word for it.
-        (format!("GET / HTTP/1.1\r\nHost: a\r\n{many}\r\n"), 431, ""),
+        (format!("GET / HTTP/1.1\r\nHost: a\r\n{many}\r\n"), 431, "too-many-fields"),
+        (format!("POST / HTTP/1.1\r\nHost: a\r\n{many}Content-Length: 0\r\n\r\n"), 431, "too-many-fields"),
+        (format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n"), 431, "head-too-large"),
+        (format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nX: {long}\r\n\r\n"), 431, "head-too-large"),
+        (format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}"), 431, "head-too-large"),
         ("GET /no HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 410, "denied"),
         ("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n".to_owned(), 405, "method-not-allowed"),
         (

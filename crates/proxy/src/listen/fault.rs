@@ -21,6 +21,8 @@ pub(super) enum Fault {
     TargetTooLong,
     /// RFC 9110 section 15.6.6: a major version that the connection does not use.
     ForeignVersion,
+    /// RFC 6585 section 5: a head longer than the limit.
+    HeadTooLarge,
     /// RFC 6585 section 5: more field lines than the limit.
     TooManyFields,
     /// RFC 9113 section 8.2.1: white space around a value.
@@ -48,7 +50,7 @@ impl Fault {
             | Self::FieldInvalid
             | Self::TwoLengths => StatusCode::BAD_REQUEST,
             Self::TargetTooLong => StatusCode::URI_TOO_LONG,
-            Self::TooManyFields => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Self::HeadTooLarge | Self::TooManyFields => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::TransferCoding => StatusCode::NOT_IMPLEMENTED,
             Self::ForeignVersion => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
             Self::TimedOut => StatusCode::REQUEST_TIMEOUT,
@@ -65,6 +67,7 @@ impl Fault {
             Self::TargetForm => "target-form",
             Self::TargetTooLong => "target-too-long",
             Self::ForeignVersion => "foreign-version",
+            Self::HeadTooLarge => "head-too-large",
             Self::TooManyFields => "too-many-fields",
             Self::FieldInvalid => "field-invalid",
             Self::TwoLengths => "two-lengths",
@@ -74,6 +77,14 @@ impl Fault {
             Self::NoRoom => "no-room",
             Self::Panicked => "internal-error",
         }
+    }
+
+    /// Whether the head itself is what is wrong, not when or where it came.
+    pub(super) fn is_of_head(self) -> bool {
+        !matches!(
+            self,
+            Self::TimedOut | Self::Full | Self::NoRoom | Self::Panicked
+        )
     }
 
     /// Whether the rest of the connection cannot be trusted either.

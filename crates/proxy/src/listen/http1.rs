@@ -144,14 +144,10 @@ async fn finish<S: Serve>(
     let mut linger = more;
     let last_word = match end {
         End::Told(Order::Timeout) => Some(Fault::TimedOut),
-        End::Told(Order::TargetTooLong) => {
-            add(&watch.worker.counters.protocol_errors, 1);
-            Some(Fault::TargetTooLong)
-        }
-        End::Told(Order::ForeignVersion) => {
-            add(&watch.worker.counters.protocol_errors, 1);
-            Some(Fault::ForeignVersion)
-        }
+        End::Told(Order::TargetTooLong) => Some(Fault::TargetTooLong),
+        End::Told(Order::ForeignVersion) => Some(Fault::ForeignVersion),
+        End::Told(Order::HeadTooLarge) => Some(Fault::HeadTooLarge),
+        End::Told(Order::TooManyFields) => Some(Fault::TooManyFields),
         End::Told(Order::NoRoom) => Some(Fault::NoRoom),
         End::Over(Ok(())) | End::AtRest => None,
         End::Over(Err(error)) if error.is_parse() => {
@@ -167,6 +163,9 @@ async fn finish<S: Serve>(
         }
         End::Told(_) | End::Over(Err(_)) => return,
     };
+    if last_word.is_some_and(Fault::is_of_head) {
+        add(&watch.worker.counters.protocol_errors, 1);
+    }
     if last_word.is_none() && !linger {
         return;
     }

@@ -26,9 +26,10 @@ pub(super) struct Meter {
     left: Option<usize>,
     /// What heads, and bytes sent ahead, take of the budget until the connection is at rest.
     room: Option<Reservation>,
-    /// The most bytes of a request target and of a head.
+    /// The most bytes of a request target and of a head, and the most field lines.
     target: usize,
     head: usize,
+    fields: usize,
     /// An interim response that is being written, and how many of its bytes are sent.
     interim: Vec<u8>,
     interim_out: usize,
@@ -53,6 +54,7 @@ impl Meter {
             room: None,
             target: limits.target,
             head: limits.header_size,
+            fields: limits.headers,
             interim: Vec::new(),
             interim_out: 0,
             frames: None,

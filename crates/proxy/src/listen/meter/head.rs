@@ -19,6 +19,39 @@ use std::{
 /// A head up to this length, in bytes, may take the last of the budget. A longer one leaves a quarter to others.
 pub(in crate::listen) const SHORT: usize = 4 * 1024;
 
+/// What of a head has come.
+struct HeadSize {
+    bytes: usize,
+    /// Its field lines.
+    fields: usize,
+    is_whole: bool,
+}
+
+impl HeadSize {
+    /// That of the head that `bytes` begin with. Content may follow.
+    fn of(bytes: &[u8]) -> Self {
+        let (mut end, mut lines) = (0, 0_usize);
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            end += line.len();
+            let is_empty = matches!(line, b"\r\n" | b"\n");
+            if is_empty && lines > 0 {
+                return Self::new(end, lines, true);
+            }
+            // Empty lines before the first one are ignored (RFC 9112 section 2.2).
+            lines += usize::from(!is_empty);
+        }
+        Self::new(end, lines, false)
+    }
+
+    const fn new(bytes: usize, lines: usize, is_whole: bool) -> Self {
+        Self {
+            bytes,
+            fields: lines.saturating_sub(1),
+            is_whole,
+        }
+    }
+}
+
 impl Meter {
     /// How many of the bytes [ahead](Self::ahead) were parsed as a head already without reaching its end.
     pub(in crate::listen) fn parsed(&self) -> usize {
@@ -110,17 +143,32 @@ impl Meter {
         }
         self.watch.awaits_head();
         self.judge_version();
+        let size = HeadSize::of(&self.ahead);
         if let Some(encoded) = encoded(&self.ahead) {
             self.ahead = encoded.into();
         }
         let ahead = self.ahead.clone();
         if !self.keep_head(Reading::HeadBegins, &ahead) {
             self.watch.tell(Order::TargetTooLong);
+        } else if let Some(order) = self.beyond(&size) {
+            self.watch.tell(order);
         } else if !self.has_room_for_head(2 * ahead.len()) {
             // It is kept here beside what `hyper` reads.
             self.watch.tell(Order::NoRoom);
         }
         self.bound();
+    }
+
+    /// Returns the answer to a head of this size if that is beyond the limits. `hyper` would not say why. A head that is
+    /// refused already is not judged.
+    fn beyond(&self, size: &HeadSize) -> Option<Order> {
+        if self.watch.order() > Order::Drain {
+            None
+        } else if size.bytes > self.head || (!size.is_whole && size.bytes == self.head) {
+            Some(Order::HeadTooLarge)
+        } else {
+            (size.fields > self.fields).then_some(Order::TooManyFields)
+        }
     }
 
     /// Judges the version of the head [ahead](Self::ahead) for `hyper`, which knows two. A later version of HTTP/1

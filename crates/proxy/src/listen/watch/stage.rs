@@ -42,10 +42,14 @@ pub(in crate::listen) enum Order {
     TargetTooLong = 3,
     /// Answer 505, then close.
     ForeignVersion = 4,
+    /// Answer 431 since the head is too large, then close.
+    HeadTooLarge = 5,
+    /// Answer 431 since the head has too many fields, then close.
+    TooManyFields = 6,
     /// Answer 503, since there is no memory for a head, then close.
-    NoRoom = 5,
+    NoRoom = 7,
     /// Close without an answer.
-    Close = 6,
+    Close = 8,
 }
 
 impl Order {
@@ -56,7 +60,9 @@ impl Order {
             2 => Self::Timeout,
             3 => Self::TargetTooLong,
             4 => Self::ForeignVersion,
-            5 => Self::NoRoom,
+            5 => Self::HeadTooLarge,
+            6 => Self::TooManyFields,
+            7 => Self::NoRoom,
             _ => Self::Close,
         }
     }
