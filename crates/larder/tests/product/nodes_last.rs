@@ -18,7 +18,7 @@ fn page_of(first: &str) -> String {
 fn site() -> Site {
     let site = Site::start();
     site.origin.otherwise(|request| {
-        let first = request.target.trim_start_matches("/").replace('/', "=");
+        let first = request.target.trim_start_matches('/').replace('/', "=");
         match request.nth {
             1 => Reply::ok().cache(&first).header("ETag", "\"1\"").body("1"),
             2 => Reply::ok().cache("max-age=1000").body("2"),
