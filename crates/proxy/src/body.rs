@@ -111,6 +111,15 @@ impl Content {
         }
     }
 
+    /// Whether the bytes that it gave last count where they come from: in the store, with a fill that is kept, or by
+    /// themselves.
+    pub(crate) fn gave_counted(&self) -> bool {
+        match self {
+            Self::Composed(composer) => composer.gave_counted(),
+            content => !content.passes(),
+        }
+    }
+
     /// Whether it comes from a fill that is not kept.
     pub(crate) fn is_spilled(&self) -> bool {
         match self {
@@ -228,7 +237,11 @@ impl Content {
                 inner.read_little_if(ready!(transit.poll_turn(context)));
                 let piece = inner.poll(context);
                 transit.may_wait(inner.unread());
-                Poll::Ready(ready!(piece).map(|piece| Ok(transit.count(piece?))))
+                let is_counted = inner.gave_counted();
+                Poll::Ready(ready!(piece).map(|piece| match piece {
+                    Ok(piece) if !is_counted => Ok(transit.count(piece)),
+                    piece => piece,
+                }))
             }
             Self::Origin(body) => {
                 let frame = ready!(Pin::new(&mut *body).poll_frame(context));

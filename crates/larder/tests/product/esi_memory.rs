@@ -3,10 +3,10 @@
 use crate::{
     common::{sample, start_with},
     esi::{ON, html, page},
-    frames::{PREFACE, frame, last, literal},
+    frames::{PREFACE, frame, last, literal, read_frame},
     memory::{patient, resident, stalled},
 };
-use testkit::{Client, Larder, wait_until};
+use testkit::{Client, Larder, Reply, wait_until};
 
 fn in_flight(larder: &Larder) -> u64 {
     sample(larder, "larder_in_flight_bytes")
@@ -37,10 +37,15 @@ fn pages_that_pass_are_read_little_by_little_where_memory_is_short() {
 
 /// Asks for `path` on so many streams, of whose answers nothing but their heads can be sent.
 fn deaf(larder: &Larder, path: &str, streams: u8, agent: &str) -> Client {
+    with_window(larder, path, streams, agent, 0)
+}
+
+/// As [`deaf`], but for the first `window` bytes of each answer.
+fn with_window(larder: &Larder, path: &str, streams: u8, agent: &str, window: u8) -> Client {
     let mut client = larder.client();
     client.send(PREFACE);
-    // No window for content (RFC 9113 section 6.5.2).
-    client.send(frame(4, 0, &[0, 4, 0, 0, 0, 0]));
+    // The window for each stream's content (RFC 9113 section 6.5.2).
+    client.send(frame(4, 0, &[0, 4, 0, 0, 0, window]));
     for number in 0..streams {
         let block = [
             (":method", "GET"),
@@ -89,4 +94,31 @@ fn who_finds_no_room_for_values_is_told() {
     drop(clients);
     wait_until("nothing is left", || in_flight(&larder) == 0);
     assert_eq!(larder.get("/").send().status, 200);
+}
+
+/// Slices of what is stored count with it, not once for each page that they are sent in.
+#[test]
+fn a_stored_fragment_counts_once_for_all_pages() {
+    const STREAMS: u8 = 20;
+    let (origin, larder) = start_with(ON);
+    let large = "x".repeat(100_000);
+    origin.reply(
+        "/",
+        page("<esi:include src=\"/cart\"/><esi:include src=\"/large\"/>"),
+    );
+    origin.reply("/cart", Reply::ok().cache("private").body("cart"));
+    origin.reply("/large", Reply::ok().cache("max-age=60").body(&large));
+    assert_eq!(larder.get("/").send().body.len(), 4 + large.len());
+    // All of a cart, and one byte of what is stored.
+    let mut client = with_window(&larder, "/", STREAMS, "me", 5);
+    let mut taken = 0;
+    while taken < 5 * usize::from(STREAMS) {
+        if let (0, 1.., content) = read_frame(&mut client) {
+            taken += content.len();
+        }
+    }
+    let bytes = in_flight(&larder);
+    assert!(bytes < 1_000_000, "{bytes}");
+    drop(client);
+    wait_until("nothing is left", || in_flight(&larder) == 0);
 }

@@ -94,6 +94,11 @@ impl ReplyBody {
         self.content.unread()
     }
 
+    /// As [`Content::gave_counted`].
+    pub fn gave_counted(&self) -> bool {
+        self.content.gave_counted()
+    }
+
     /// Whether the content comes from a fill that is still to be read.
     pub fn follows(&self) -> bool {
         self.content.follows()

@@ -1,8 +1,8 @@
 //! What is read beyond what is sent while a fragment is waited for. A page or fragment that is not stored holds its
 //! turn at the origin until it has been read, and the fragment that is waited for may need that turn.
 
+use super::fragment::Piece;
 use crate::{body::Error, cache::Worker};
-use bytes::Bytes;
 use std::{collections::VecDeque, fmt};
 use store::{Memory, Reservation};
 
@@ -22,7 +22,7 @@ pub fn has_room(room: &mut Reservation, memory: &Memory, held: u64) -> bool {
 
 /// Content of a fragment that has been read but not sent.
 pub struct Ahead {
-    pieces: VecDeque<Bytes>,
+    pieces: VecDeque<Piece>,
     bytes: u64,
     /// How it ended.
     end: Option<Result<(), Error>>,
@@ -62,10 +62,10 @@ impl Ahead {
     }
 
     /// Adds what was read; `None` at the end.
-    pub fn add(&mut self, read: Option<Result<Bytes, Error>>) {
+    pub fn add(&mut self, read: Option<Result<Piece, Error>>) {
         match read {
             Some(Ok(piece)) => {
-                self.bytes += piece.len() as u64;
+                self.bytes += piece.bytes.len() as u64;
                 self.pieces.push_back(piece);
             }
             Some(Err(error)) => self.end = Some(Err(error)),
@@ -75,9 +75,9 @@ impl Ahead {
 
     /// Takes the next piece, or the end (`Some(None)`). `None` if what follows has not been read.
     #[expect(clippy::option_option, reason = "as a body's frame is given")]
-    pub fn take(&mut self) -> Option<Option<Result<Bytes, Error>>> {
+    pub fn take(&mut self) -> Option<Option<Result<Piece, Error>>> {
         if let Some(piece) = self.pieces.pop_front() {
-            self.bytes -= piece.len() as u64;
+            self.bytes -= piece.bytes.len() as u64;
             self.room.shrink_to(self.bytes);
             return Some(Some(Ok(piece)));
         }

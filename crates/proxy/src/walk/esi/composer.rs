@@ -6,7 +6,7 @@ mod segments;
 
 use super::{
     context::Context,
-    fragment::Fate,
+    fragment::{Fate, Piece},
     segment::{Buffered, Segment, Segments, Try},
     source::PageSource,
 };
@@ -35,6 +35,8 @@ pub struct Composer {
     buffered: Buffered,
     /// How many of [`AT_A_TIME`] are left.
     left_at_a_time: usize,
+    /// See [`Content::gave_counted`](crate::body::Content).
+    gave_counted: bool,
     /// What the fragments were told, and what lay unread, at the last look.
     reads_little: bool,
     unread: u64,
@@ -69,6 +71,7 @@ impl Composer {
             open: Vec::new(),
             buffered: Buffered::default(),
             left_at_a_time: 0,
+            gave_counted: false,
             reads_little: false,
             unread: 0,
             ended: false,
@@ -78,6 +81,11 @@ impl Composer {
     /// Whether it follows a fill.
     pub fn follows(&self) -> bool {
         self.source.follows()
+    }
+
+    /// See [`Content::gave_counted`](crate::body::Content).
+    pub const fn gave_counted(&self) -> bool {
+        self.gave_counted
     }
 
     /// Polls for the next bytes; `None` at the end. Must not be polled again after an error.
@@ -99,7 +107,7 @@ impl Composer {
                     }
                 }
                 Some(Segment::Include(fragment)) => match fragment.poll_next(task) {
-                    Poll::Ready(Some(read)) => return Poll::Ready(Some(read)),
+                    Poll::Ready(Some(read)) => return Poll::Ready(Some(self.give(read))),
                     Poll::Ready(None) => self.pop(),
                     Poll::Pending => return self.read_on(task).map(|error| Some(Err(error))),
                 },
@@ -129,6 +137,7 @@ impl Composer {
                 Segment::Include(fragment) => {
                     let rest = fragment.rest_at_hand()?;
                     self.pop();
+                    self.gave_counted = true;
                     Some(rest).filter(|rest| !rest.is_empty())
                 }
                 Segment::Try(_) => return None,
@@ -159,7 +168,14 @@ impl Composer {
         let (text, taken) = taken?;
         self.buffered = self.buffered.without(taken);
         self.count();
-        Some(text)
+        self.gave_counted = !text.is_made && self.source.gives_counted();
+        Some(text.bytes)
+    }
+
+    fn give(&mut self, read: Result<Piece, Error>) -> Result<Bytes, Error> {
+        let Piece { bytes, is_counted } = read?;
+        self.gave_counted = is_counted;
+        Ok(bytes)
     }
 
     /// Reads the next token of the page.

@@ -23,6 +23,15 @@ pub struct Fragment {
     ahead: Option<Box<Ahead>>,
 }
 
+/// A piece of a fragment's content.
+#[derive(Debug)]
+pub struct Piece {
+    /// What is sent.
+    pub bytes: Bytes,
+    /// As [`Content::gave_counted`](crate::body::Content).
+    pub is_counted: bool,
+}
+
 /// What is known of an include.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -190,7 +199,7 @@ impl Fragment {
     pub fn poll_next(
         &mut self,
         task: &mut task::Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Error>>> {
+    ) -> Poll<Option<Result<Piece, Error>>> {
         match self.ahead.as_mut().and_then(|ahead| ahead.take()) {
             Some(read) => Poll::Ready(read),
             None => self.poll_body(task),
@@ -199,7 +208,7 @@ impl Fragment {
 
     /// Polls for the next bytes that come; `None` at the end. If the content breaks off, the page breaks off too,
     /// unless the include may be missing.
-    fn poll_body(&mut self, task: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+    fn poll_body(&mut self, task: &mut task::Context<'_>) -> Poll<Option<Result<Piece, Error>>> {
         let (body, left) = match &mut self.state {
             FragmentState::Good(body, left) => (body, left),
             FragmentState::Missing => return Poll::Ready(None),
@@ -217,7 +226,10 @@ impl Fragment {
                         Some(rest) => *left = rest,
                         None => break Box::new(TooLarge),
                     }
-                    return Poll::Ready(Some(Ok(data)));
+                    return Poll::Ready(Some(Ok(Piece {
+                        bytes: data,
+                        is_counted: body.gave_counted(),
+                    })));
                 }
             }
         };

@@ -72,6 +72,11 @@ impl SharedTokens {
         }
     }
 
+    /// Whether it reads on for this request alone.
+    pub const fn is_alone(&self) -> bool {
+        self.alone.is_some()
+    }
+
     /// See [`Content::holds_turn`].
     pub fn holds_turn(&self, context: &Context<'_>) -> bool {
         match &self.alone {

@@ -107,6 +107,15 @@ impl PageSource {
         self.content().is_some_and(Content::passes)
     }
 
+    /// Whether the text that it gives counts where it comes from. What is read for one client alone may be a copy.
+    pub fn gives_counted(&self) -> bool {
+        match self {
+            Self::AtHand { .. } | Self::Known(_) => !self.passes(),
+            Self::SharedTokens(shared) => !shared.is_alone() && !self.passes(),
+            Self::Streamed(_) => false,
+        }
+    }
+
     /// See [`Content::holds_turn`].
     pub fn holds_turn(&self, context: &Context<'_>) -> bool {
         match self {

@@ -12,7 +12,8 @@ const JOINED: usize = 16 << 10;
 pub struct Text {
     /// What is sent.
     pub bytes: Bytes,
-    /// Whether it was made here, as the value of a variable is. Other text is part of the page's body.
+    /// Whether it was made here, as the value of a variable is, and texts that were joined. Other text is part of the
+    /// page's body.
     pub is_made: bool,
 }
 
@@ -80,12 +81,12 @@ impl Texts {
 
     /// Takes out what is sent next, and how much of the buffer it was: one text, or as many as are small enough
     /// together, copied into one.
-    pub fn take(&mut self) -> Option<(Bytes, Buffered)> {
+    pub fn take(&mut self) -> Option<(Text, Buffered)> {
         let (count, length) = self.next_joined();
         let first = self.pop()?;
         let mut taken = first.buffered();
         if count < 2 {
-            return Some((first.bytes, taken));
+            return Some((first, taken));
         }
         let mut joined = BytesMut::with_capacity(length);
         joined.extend_from_slice(&first.bytes);
@@ -94,7 +95,11 @@ impl Texts {
             taken = taken.with(next.buffered());
             joined.extend_from_slice(&next.bytes);
         }
-        Some((joined.freeze(), taken))
+        let joined = Text {
+            bytes: joined.freeze(),
+            is_made: true,
+        };
+        Some((joined, taken))
     }
 
     /// Returns how many texts are small enough together, and their length in bytes.
@@ -138,7 +143,7 @@ mod tests {
             }
             prop_assert_eq!(texts.buffered(), held);
             let (mut sent, mut before) = (Vec::new(), usize::MAX);
-            while let Some((piece, taken)) = texts.take() {
+            while let Some((Text { bytes: piece, .. }, taken)) = texts.take() {
                 prop_assert!(piece.len() <= JOINED || taken.segments == 1);
                 prop_assert!(before.saturating_add(piece.len()) > JOINED);
                 prop_assert_eq!(taken.bytes, piece.len());
