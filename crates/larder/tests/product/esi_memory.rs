@@ -6,7 +6,7 @@ use crate::{
     frames::{PREFACE, frame, last, literal, read_frame},
     memory::{patient, resident, stalled},
 };
-use testkit::{Client, Larder, Reply, wait_until};
+use testkit::{Client, Gate, Larder, Reply, wait_until};
 
 fn in_flight(larder: &Larder) -> u64 {
     sample(larder, "larder_in_flight_bytes")
@@ -76,6 +76,44 @@ fn values_that_are_not_read_count() {
         drop(client);
         wait_until("nothing is left", || in_flight(&larder) == 0);
     }
+}
+
+#[test]
+fn fragments_that_are_waited_for_count() {
+    includes_count(&includes(8, "hang"), 40_000);
+}
+
+#[test]
+fn short_fragments_that_wait_to_be_sent_count_as_what_they_take() {
+    includes_count(&includes(200, "short"), 50_000);
+}
+
+fn includes(number: u8, path: &str) -> String {
+    let include = |number| format!("<esi:include src=\"/{path}?{number}\"/>");
+    (0..number).map(include).collect()
+}
+
+/// For each page of `text` that nobody reads, at least `each` bytes count.
+fn includes_count(text: &str, each: u64) {
+    const STREAMS: u8 = 20;
+    let (origin, larder) = start_with(ON);
+    let (agent, gate) = ("a".repeat(100), Gate::new());
+    origin.reply("/", page(text));
+    let held = gate.clone();
+    origin.otherwise(move |request| {
+        let reply = Reply::ok().cache("private").body("hello");
+        if request.target.starts_with("/hang") {
+            reply.hold_head(&held)
+        } else {
+            reply
+        }
+    });
+    let client = deaf(&larder, "/", STREAMS, &agent);
+    let all = u64::from(STREAMS) * each;
+    wait_until("it counts", || in_flight(&larder) >= all);
+    drop(client);
+    wait_until("nothing is left", || in_flight(&larder) == 0);
+    gate.open();
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub struct Composer {
     /// Attempts that are being read, each inside the one before.
     open: Vec<Try>,
     buffered: Buffered,
+    /// What the includes that are held [take](segment::weight), as of the last look, and those read since.
+    includes: u64,
     /// How many of [`AT_A_TIME`] are left.
     left_at_a_time: usize,
     /// See [`Content::gave_counted`](crate::body::Content).
@@ -70,6 +72,7 @@ impl Composer {
             queue: Segments::new(),
             open: Vec::new(),
             buffered: Buffered::default(),
+            includes: 0,
             left_at_a_time: 0,
             gave_counted: false,
             reads_little: false,

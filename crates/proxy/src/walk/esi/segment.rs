@@ -15,8 +15,8 @@ pub type Segments = VecDeque<Segment>;
 pub enum Segment {
     /// Text that is sent as it is, up to the next segment of another kind.
     Text(Texts),
-    /// A fragment, which is sent in this place.
-    Include(Fragment),
+    /// A fragment, which is sent in this place. It takes several times as much as other segments.
+    Include(Box<Fragment>),
     /// One of two sides is sent, once it is known which.
     Try(Box<Try>),
 }
@@ -224,6 +224,16 @@ pub fn ahead(segments: &Segments) -> u64 {
         Segment::Text(_) => 0,
         Segment::Include(fragment) => fragment.ahead(),
         Segment::Try(both) => ahead(&both.attempt) + ahead(&both.except),
+    });
+    each.sum()
+}
+
+/// Returns the bytes of memory that `segments`' includes [take](Fragment::weight).
+pub fn weight(segments: &Segments) -> u64 {
+    let each = segments.iter().map(|segment| match segment {
+        Segment::Text(_) => 0,
+        Segment::Include(fragment) => fragment.weight(),
+        Segment::Try(both) => weight(&both.attempt) + weight(&both.except),
     });
     each.sum()
 }

@@ -29,6 +29,7 @@ impl Composer {
                 Segment::Try(_) => false,
             });
         if !at_hand {
+            self.weigh();
             self.count();
             return None;
         }

@@ -13,6 +13,9 @@ use std::task::{self, Poll, ready};
 /// The most includes of one page that hold or await a connection at the same time.
 const SIDE_BY_SIDE: usize = 8;
 
+/// The same, while memory is short.
+const FEW_SIDE_BY_SIDE: usize = 1;
+
 /// What is read ahead of what is sent: more segments than a page has with as many includes as it may have.
 const AHEAD: Buffered = Buffered {
     segments: 1024,
@@ -43,15 +46,17 @@ impl Composer {
     /// Looks after all that is read ahead: reads on as long as there is room, asks for includes, and reads what has come
     /// of them. Ready if the page has ended or breaks off, or there is no room.
     pub(super) fn look(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+        self.weigh();
         let read = self.read(task);
-        self.count();
         if !matches!(read, Poll::Ready(Err(_))) {
             self.forward(task);
+            self.weigh();
             self.tell_how_to_read();
             self.read_behind(task, self.left_behind());
             self.unread = self.all_unread();
             self.left_at_a_time = AT_A_TIME;
         }
+        self.count();
         read
     }
 
@@ -81,11 +86,23 @@ impl Composer {
         memory.budget().is_short() && self.held() >= LITTLE_AHEAD
     }
 
-    /// Bytes that lie here and in no store.
+    /// Bytes that lie here and in no store, and what the segments take.
     fn held(&self) -> u64 {
-        let Buffered { bytes, made, .. } = self.buffered;
+        let Buffered {
+            segments,
+            bytes,
+            made,
+        } = self.buffered;
         let all = if self.source.passes() { bytes } else { made };
-        (all as u64).max(self.beyond())
+        let segments = (segments * size_of::<Segment>()) as u64;
+        (all as u64).max(self.beyond()) + segments + self.includes
+    }
+
+    /// Looks again what the includes take.
+    pub(super) fn weigh(&mut self) {
+        let open = self.open.iter();
+        let open = open.map(|both| segment::weight(&both.attempt) + segment::weight(&both.except));
+        self.includes = segment::weight(&self.queue) + open.sum::<u64>();
     }
 
     /// Counts what is [held](Self::held) as in flight.
@@ -145,6 +162,8 @@ impl Composer {
         self.read_behind(task, u64::MAX);
         // Fragments that have come completely make way for the next.
         self.forward(task);
+        self.weigh();
+        self.count();
         Poll::Pending
     }
 
@@ -183,7 +202,12 @@ impl Composer {
     }
 
     pub(super) fn forward(&mut self, task: &mut task::Context<'_>) {
-        let mut most = SIDE_BY_SIDE;
+        let budget = self.context.worker().cache.memory.budget();
+        let mut most = if budget.is_short() {
+            FEW_SIDE_BY_SIDE
+        } else {
+            SIDE_BY_SIDE
+        };
         forward(
             &mut self.queue,
             &self.context,

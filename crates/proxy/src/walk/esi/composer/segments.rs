@@ -2,7 +2,7 @@
 
 use super::Composer;
 use crate::walk::esi::{
-    fragment::Fate,
+    fragment::{Fate, Fragment},
     segment::{self, Buffered, Segment, Segments, Side, Try},
     texts::Text,
 };
@@ -19,7 +19,11 @@ impl Composer {
                 bytes: value.into(),
                 is_made: true,
             }),
-            Step::Include(address) => self.push(Segment::Include(address.into())),
+            Step::Include(address) => {
+                let fragment = Fragment::from(address);
+                self.includes += fragment.weight();
+                self.push(Segment::Include(Box::new(fragment)));
+            }
             Step::Try => self.open.push(Try::default()),
             Step::Attempt => self.turn(Side::Attempt),
             Step::Except => self.turn(Side::Except),
