@@ -6,6 +6,9 @@ use crate::{
 };
 use std::ops::Range;
 
+/// The longest address, in bytes: servers take no longer ones.
+const LONGEST: usize = 64 << 10;
+
 /// Text with variables in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template(Box<[Part]>);
@@ -44,7 +47,7 @@ impl Template {
     }
 
     /// Renders the text as an address: values are percent-encoded, except for the host. Returns `None` if a value makes
-    /// a path lead upwards.
+    /// a path lead upwards, or it is too long.
     pub(crate) fn address(&self, request: &dyn Request) -> Option<String> {
         if let [Part::Text(only)] = &*self.0 {
             return Some(only.as_ref().to_owned());
@@ -70,6 +73,9 @@ impl Template {
                     escape::address(&value, &mut whole);
                 }
                 None => whole.push_str(variable.default()),
+            }
+            if whole.len() > LONGEST {
+                return None;
             }
             values.push(start..whole.len());
         }

@@ -172,3 +172,17 @@ fn in_an_address_values_are_encoded_and_never_lead_upwards() {
         assert_eq!(address.as_deref(), expected, "{text} with {query}");
     }
 }
+
+#[test]
+fn an_address_is_no_longer_than_what_servers_take() {
+    let request = TestRequest {
+        query: Some("v=12345678"),
+        ..TestRequest::default()
+    };
+    let of = |times| {
+        let text = "$(QUERY_STRING{v})".repeat(times);
+        Template::read(&text).address(&request)
+    };
+    assert_eq!(of(8_000).map(|address| address.len()), Some(64_000));
+    assert_eq!(of(10_000), None);
+}

@@ -78,6 +78,18 @@ fn values_that_are_not_read_count() {
     }
 }
 
+/// Addresses have values in them, too, and wait until earlier includes have come.
+fn addresses() -> String {
+    let values = "$(HTTP_USER_AGENT)".repeat(10);
+    let include = |number| format!("<esi:include src=\"/hang?{number}{values}\"/>");
+    (0..100).map(include).collect()
+}
+
+#[test]
+fn addresses_that_wait_count() {
+    includes_count(&addresses(), 100_000);
+}
+
 #[test]
 fn fragments_that_are_waited_for_count() {
     includes_count(&includes(8, "hang"), 40_000);
@@ -118,20 +130,45 @@ fn includes_count(text: &str, each: u64) {
 
 #[test]
 fn who_finds_no_room_for_values_is_told() {
-    let (origin, larder) = start_with(&format!("{ON}[memory]\nsize = \"2MiB\"\n"));
-    let agent = "a".repeat(100);
     let values = "$(HTTP_USER_AGENT)".repeat(900);
-    origin.reply("/", page(format!("<esi:vars>{values}</esi:vars>")));
+    some_are_turned_away(&format!("<esi:vars>{values}</esi:vars>"));
+}
+
+#[test]
+fn who_finds_no_room_for_addresses_is_told() {
+    let grown = some_are_turned_away(&addresses());
+    assert!(grown < 12 << 20, "{grown} bytes more");
+}
+
+/// Returns by how much memory grows until then.
+fn some_are_turned_away(text: &str) -> u64 {
+    let (origin, larder) = start_with(&format!("{ON}[memory]\nsize = \"2MiB\"\n"));
+    let (agent, gate) = ("a".repeat(100), Gate::new());
+    let agent_length = agent.len();
+    origin.reply("/", page(text));
+    let held = gate.clone();
+    origin.otherwise(move |request| {
+        let reply = Reply::ok().cache("private");
+        if request.target.len() > agent_length {
+            reply.hold_head(&held)
+        } else {
+            reply
+        }
+    });
     larder.get("/").send();
+    let before = resident(&larder);
     let clients = [100, 100].map(|streams| deaf(&larder, "/", streams, &agent));
     wait_until("some are turned away", || {
         sample(&larder, "larder_responses_total{class=\"5xx\"}") > 0
     });
+    let grown = resident(&larder).saturating_sub(before);
     let bytes = in_flight(&larder);
     assert!(bytes < 5 << 19, "{bytes}");
     drop(clients);
     wait_until("nothing is left", || in_flight(&larder) == 0);
+    gate.open();
     assert_eq!(larder.get("/").send().status, 200);
+    grown
 }
 
 /// Slices of what is stored count with it, not once for each page that they are sent in.

@@ -19,12 +19,18 @@ use std::{
 /// fetch. Measured with fragments that never answer.
 const UNDER_WAY: usize = 6 << 10;
 
+/// How often such a walk holds the address, measured in the same way: among others in its target, in its key, and in what
+/// the origin is sent.
+const COPIES: usize = 4;
+
 /// What content that has come whole takes beside its bytes: their owner, and the allocator's rounding.
 const COME: usize = 128;
 
 /// One include.
 pub struct Fragment {
     address: Address,
+    /// The length of the address that was asked for.
+    asked: usize,
     state: FragmentState,
     /// The content that was read before it was its turn.
     ahead: Option<Box<Ahead>>,
@@ -60,6 +66,7 @@ impl From<Address> for Fragment {
     fn from(address: Address) -> Self {
         Self {
             address,
+            asked: 0,
             state: FragmentState::Idle,
             ahead: None,
         }
@@ -106,6 +113,7 @@ impl Fragment {
         bump(&context.worker().counters.fragments);
         let asked = self.address.wait.unwrap_or(context.wait);
         let wait = asked.min(context.wait);
+        self.asked = self.addresses();
         let alt = self.address.alt.take();
         self.state = match self.address.src.take().and_then(|src| context.walk(&src)) {
             Some(Ok(response)) => match good(context, response) {
@@ -131,12 +139,19 @@ impl Fragment {
         }
     }
 
+    /// Returns the bytes of its addresses, which have values of the request in them.
+    fn addresses(&self) -> usize {
+        let both = [&self.address.src, &self.address.alt];
+        both.into_iter().flatten().map(String::len).sum()
+    }
+
     /// Returns the bytes of memory that it takes beside its content.
     pub fn weight(&self) -> u64 {
         let beside = match &self.state {
-            FragmentState::AwaitingHead(_) => UNDER_WAY,
+            FragmentState::Idle => self.addresses(),
+            FragmentState::AwaitingHead(_) => UNDER_WAY + COPIES * self.asked,
             FragmentState::Good(..) => COME,
-            FragmentState::Idle | FragmentState::Missing => 0,
+            FragmentState::Missing => 0,
         };
         (size_of::<Self>() + beside) as u64
     }

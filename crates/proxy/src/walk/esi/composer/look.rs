@@ -16,7 +16,8 @@ const SIDE_BY_SIDE: usize = 8;
 /// The same, while memory is short.
 const FEW_SIDE_BY_SIDE: usize = 1;
 
-/// What is read ahead of what is sent: more segments than a page has with as many includes as it may have.
+/// What is read ahead of what is sent: more segments than a page has with as many includes as it may have. What includes
+/// take, their addresses above all, is bounded by as much as text is.
 const AHEAD: Buffered = Buffered {
     segments: 1024,
     bytes: 256 << 10,
@@ -77,6 +78,7 @@ impl Composer {
         };
         self.buffered.segments < most.segments
             && self.buffered.bytes < most.bytes
+            && self.includes < most.bytes as u64
             && (most != AHEAD || !self.is_short())
     }
 
