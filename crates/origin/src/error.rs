@@ -246,9 +246,10 @@ impl Kind {
         matches!(self, Self::QueueFull | Self::QueueTimeout)
     }
 
-    /// Whether the server that was asked for something counts as failed. One that had no turn left for the fetch does not.
+    /// Whether the server that was asked for something counts as failed. One that had no turn left for the fetch, or has no
+    /// upgrades, does not.
     pub(crate) fn is_a_failure(self) -> bool {
-        !self.is_of_the_queue() && self != Self::StreamRefused
+        !self.is_of_the_queue() && !matches!(self, Self::StreamRefused | Self::NoUpgrade)
     }
 
     /// Whether a time limit ran out.
@@ -285,7 +286,7 @@ impl Kind {
     pub(crate) fn is_the_servers(self) -> bool {
         !matches!(
             self,
-            Self::NoSocket | Self::NoUpgrade | Self::RequestBody | Self::Spool | Self::Script
+            Self::NoSocket | Self::RequestBody | Self::Spool | Self::Script
         )
     }
 

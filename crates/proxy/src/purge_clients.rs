@@ -1,6 +1,6 @@
 //! How existing clients ask a cache to purge: one model for many wire formats.
 //!
-//! [`recognise`] reads a request's head. The request is for the application ([`Spoken::Nothing`]), is a [`Command`], or
+//! [`recognise()`] reads a request's head. The request is for the application ([`Spoken::Nothing`]), is a [`Command`], or
 //! needs its content to be read ([`Spoken::Content`]). A command names what to purge in the client's terms. [`resolve`]
 //! turns them into purges of this site, and [`answer`] reports the result in the form that the client expects.
 //!

@@ -196,11 +196,11 @@ impl TextPattern {
         match self {
             Self::Exact(exact) => text == exact,
             Self::Prefix(prefix) => text.starts_with(prefix.as_str()),
-            Self::Regex(regex) => regex.is_match(text),
+            Self::Regex(regex) | Self::CookieRegex { written: regex, .. } => regex.is_match(text),
         }
     }
 
-    /// Whether a name matches, whatever its case. An expression says itself whether case counts.
+    /// Whether a name matches, whatever its case. An expression may say that case counts.
     pub fn matches_in_any_case(&self, text: &str) -> bool {
         match self {
             Self::Exact(exact) => text.eq_ignore_ascii_case(exact),
@@ -208,7 +208,10 @@ impl TextPattern {
                 let begun = text.as_bytes().get(..prefix.len());
                 begun.is_some_and(|begun| begun.eq_ignore_ascii_case(prefix.as_bytes()))
             }
-            Self::Regex(regex) => regex.is_match(text),
+            Self::Regex(regex)
+            | Self::CookieRegex {
+                in_any_case: regex, ..
+            } => regex.is_match(text),
         }
     }
 }

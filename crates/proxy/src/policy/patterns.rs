@@ -121,4 +121,11 @@ pub enum TextPattern {
     Prefix(String),
     /// A regular expression.
     Regex(regex::Regex),
+    /// A regular expression for the name of a cookie.
+    CookieRegex {
+        /// As it is written.
+        written: regex::Regex,
+        /// The same, where case does not count unless it says so.
+        in_any_case: regex::Regex,
+    },
 }

@@ -169,10 +169,7 @@ impl<'a> CookieText<'a> {
                 .cookie
                 .may_be_called(|other| is_name(wanted, other, case)),
         };
-        let is_written = |wanted: &TextPattern| match case {
-            Case::Counts => wanted.matches(&self.name),
-            Case::Ignored => wanted.matches_in_any_case(&self.name),
-        };
+        let is_written = |wanted: &TextPattern| is_text(wanted, &self.name, case);
         let is_called = |wanted: &TextPattern| is_written(wanted) || has_other(wanted);
         let has_value = |wanted: &Regex| {
             let Some(value) = &self.value else {
@@ -191,6 +188,13 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
+fn is_text(wanted: &TextPattern, name: &str, case: Case) -> bool {
+    match case {
+        Case::Counts => wanted.matches(name),
+        Case::Ignored => wanted.matches_in_any_case(name),
+    }
+}
+
 /// Whether a name matches that is given as bytes, without a string of its own.
 fn is_name(wanted: &TextPattern, name: &mut dyn Iterator<Item = u8>, case: Case) -> bool {
     let alike = |own: u8, other: u8| match case {
@@ -204,7 +208,9 @@ fn is_name(wanted: &TextPattern, name: &mut dyn Iterator<Item = u8>, case: Case)
     match wanted {
         TextPattern::Exact(exact) => begins(exact) && name.next().is_none(),
         TextPattern::Prefix(prefix) => begins(prefix),
-        TextPattern::Regex(_) => wanted.matches(&text(&name.collect::<Vec<_>>())),
+        TextPattern::Regex(_) | TextPattern::CookieRegex { .. } => {
+            is_text(wanted, &text(&name.collect::<Vec<_>>()), case)
+        }
     }
 }
 

@@ -63,7 +63,9 @@ fn named(pattern: &NamePattern) -> String {
     let name = match &pattern.name {
         TextPattern::Exact(name) => format!("exact {name}"),
         TextPattern::Prefix(name) => format!("prefix {name}"),
-        TextPattern::Regex(regex) => format!("regex {regex}"),
+        TextPattern::Regex(regex) | TextPattern::CookieRegex { written: regex, .. } => {
+            format!("regex {regex}")
+        }
     };
     with_value(&name, pattern.value.as_ref())
 }

@@ -14,7 +14,7 @@ use crate::{
     clock,
     error::Failure,
     hit_for_miss::Unshared,
-    outcome::{Detail, Failing},
+    outcome::{Detail, Failing, Outcome},
     policy::Esi,
     walk::{
         admit::Times,
@@ -51,7 +51,7 @@ pub struct Fetched {
 
 /// How the walk goes on.
 pub enum Landing {
-    /// A lower tier had it; no origin was asked.
+    /// A lower tier had it: no origin was asked, or it failed.
     Found(Box<Hit>),
     /// Answer with this. The pump fills its body; `kept` says whether it was stored or freshened for other requests
     /// too.
@@ -141,10 +141,12 @@ pub async fn fetch(
         lease: Cell::new(lease),
     };
     let mut fetched = fetch.run(writer).await;
+    // Other nodes do not wait for this one any more.
+    drop(fetch);
     if worker.cache.shared.is_some()
         && let Landing::Failed(failure) = &fetched.landing
         && failure.is_the_origins()
-        && let Some(found) = elsewhere(worker, ask, need, failure).await
+        && let Some(found) = elsewhere(worker, ask, need, (failure, fetched.origin_time)).await
     {
         fetched.landing = found;
     }
@@ -157,14 +159,21 @@ async fn elsewhere(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: &Need,
-    failure: &Failure,
+    (failure, origin_time): (&Failure, Option<Duration>),
 ) -> Option<Landing> {
+    let why = Failing::Unreachable(failure.clone().into());
     match below::look_up_shared(worker, ask, need.clone(), Role::Last).await {
-        SharedLookup::Hit(hit) => Some(Landing::Found(Box::new(hit))),
-        SharedLookup::Need(need, _) => {
-            let why = Failing::Unreachable(failure.clone().into());
-            land::instead(worker, ask, &need, why)
+        SharedLookup::Hit(mut hit) => {
+            let (ttl, detail) = land::on_failure(&hit.stored, why);
+            hit.outcome = Outcome {
+                ttl: Some(ttl),
+                detail: Some(detail),
+                origin_time,
+                ..Outcome::forwarded(need.why)
+            };
+            Some(Landing::Found(Box::new(hit)))
         }
+        SharedLookup::Need(need, _) => land::instead(worker, ask, &need, why),
     }
 }
 

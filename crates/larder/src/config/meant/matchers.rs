@@ -149,7 +149,7 @@ fn field(wide: &FieldPattern, narrow: &FieldPattern) -> bool {
 fn cookie(wide: &NamePattern, narrow: &NamePattern) -> bool {
     let is_covered = match &narrow.name {
         TextPattern::Exact(name) => wide.name.matches_in_any_case(name),
-        TextPattern::Prefix(_) | TextPattern::Regex(_) => false,
+        TextPattern::Prefix(_) | TextPattern::Regex(_) | TextPattern::CookieRegex { .. } => false,
     };
     named(wide, narrow) || is_covered && value(wide.value.as_ref(), narrow.value.as_ref())
 }
@@ -160,7 +160,13 @@ fn named(wide: &NamePattern, narrow: &NamePattern) -> bool {
         (TextPattern::Prefix(wide), TextPattern::Prefix(narrow)) => {
             narrow.starts_with(wide.as_str())
         }
-        (TextPattern::Regex(wide), TextPattern::Regex(narrow)) => wide.as_str() == narrow.as_str(),
+        (TextPattern::Regex(wide), TextPattern::Regex(narrow))
+        | (
+            TextPattern::CookieRegex { written: wide, .. },
+            TextPattern::CookieRegex {
+                written: narrow, ..
+            },
+        ) => wide.as_str() == narrow.as_str(),
         _ => false,
     };
     names && value(wide.value.as_ref(), narrow.value.as_ref())

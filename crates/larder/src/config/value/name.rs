@@ -74,8 +74,11 @@ impl Word for CookiePattern {
             return Err(wrong.instead_if_good::<Self>(first.trim()));
         }
         let mut pattern = name_and_value(text)?;
-        if let TextPattern::Regex(regex) = &mut pattern.name {
-            *regex = in_any_case(regex)?;
+        if let TextPattern::Regex(written) = pattern.name {
+            pattern.name = TextPattern::CookieRegex {
+                in_any_case: in_any_case(&written)?,
+                written,
+            };
         }
         Ok(Self(pattern))
     }
@@ -239,8 +242,10 @@ mod tests {
             ("~ sess", "SESSID", false),
         ] {
             let CookiePattern(read) = CookiePattern::parse(pattern).unwrap();
-            assert_eq!(read.name.matches(name), wanted, "{pattern}");
+            assert_eq!(read.name.matches_in_any_case(name), wanted, "{pattern}");
         }
+        let CookiePattern(read) = CookiePattern::parse("~ sess.*").unwrap();
+        assert!(!read.name.matches("SESSID"), "as it is written");
         let valued = CookiePattern::parse("group=~ admin.*").unwrap().0.value;
         assert!(!valued.unwrap().is_match("Admin"), "case counts in values");
     }

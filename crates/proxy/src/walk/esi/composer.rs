@@ -33,7 +33,7 @@ pub struct Composer {
     /// Attempts that are being read, each inside the one before.
     open: Vec<Try>,
     buffered: Buffered,
-    /// What the includes that are held [take](segment::weight), as of the last look, and those read since.
+    /// What the includes that are held [take](super::segment::weight), as of the last look, and those read since.
     includes: u64,
     /// How many of [`AT_A_TIME`] are left.
     left_at_a_time: usize,

@@ -68,7 +68,7 @@ pub(super) fn named(pattern: &NamePattern) -> String {
     let name = match &pattern.name {
         TextPattern::Exact(name) => name.clone(),
         TextPattern::Prefix(name) => format!("{name}*"),
-        TextPattern::Regex(regex) => value(regex),
+        TextPattern::Regex(regex) | TextPattern::CookieRegex { written: regex, .. } => value(regex),
     };
     match &pattern.value {
         Some(wanted) => format!("{name}={}", value(wanted)),
