@@ -47,7 +47,7 @@ impl Template {
     }
 
     /// Renders the text as an address: values are percent-encoded, except for the host. Returns `None` if a value makes
-    /// a path lead upwards, or it is too long.
+    /// a path lead upwards, or it is too long with its values.
     pub(crate) fn address(&self, request: &dyn Request) -> Option<String> {
         if let [Part::Text(only)] = &*self.0 {
             return Some(only.as_ref().to_owned());

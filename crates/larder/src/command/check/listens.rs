@@ -3,7 +3,7 @@
 use crate::config::Vacancy;
 use rustix::net::sockopt::socket_peercred;
 use socket2::{Domain, SockAddr, Socket, Type};
-use std::{fs, io, path::Path};
+use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
 
 /// The state of a socket that listens, as `/proc/net/tcp` has it.
 const LISTEN: &str = "0A";
@@ -40,15 +40,42 @@ fn socket(line: &str, port: u16) -> Option<(&str, &str)> {
 
 /// Whether the first process is systemd, and holds the socket with this inode; `None` if that cannot be seen.
 fn is_held_by_systemd(inode: &str) -> Option<bool> {
+    if name_of("1").is_some_and(|name| name != "systemd") {
+        return Some(false);
+    }
     let held = fs::read_dir("/proc/1/fd").ok()?;
     let name = format!("socket:[{inode}]");
     let mut links = held.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
-    let holds = links.any(|link| link.as_os_str() == name.as_str());
-    Some(holds && name_of("1").is_some_and(|name| name == "systemd"))
+    Some(links.any(|link| link.as_os_str() == name.as_str()))
+}
+
+/// Returns the inode of the socket of this name that listens, if there is one (`/proc/net/unix`, see proc(5)).
+fn listening(table: &str, path: &str) -> Option<String> {
+    let mut lines = table
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.find_map(|words| match *words {
+        [_, _, _, "00010000", _, _, inode, name] if name == path => Some(inode.to_owned()),
+        _ => None,
+    })
+}
+
+/// Whether systemd may hold the socket of this name, and would start a service if anybody connected to it.
+fn may_be_systemds(path: &Path) -> bool {
+    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let Some(inode) = path.to_str().and_then(|path| listening(&table, path)) else {
+        return false;
+    };
+    // Where that cannot be seen, it is told by the owner of the file: systemd runs as root.
+    let is_roots = || fs::symlink_metadata(path).is_ok_and(|file| file.uid() == 0);
+    is_held_by_systemd(&inode).unwrap_or_else(is_roots)
 }
 
 /// Judges the socket of this name. Larder clears away one that nobody listens on.
 pub(super) fn on_name(path: &Path) -> io::Result<Vacancy> {
+    if may_be_systemds(path) {
+        return Ok(Vacancy::Unsure);
+    }
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     // It does not wait where too many wait already.
     socket.set_nonblocking(true)?;
@@ -85,6 +112,17 @@ mod tests {
         let connected = line.replace(" 0A ", " 01 ");
         assert_eq!(socket(&connected, 8080), None);
         assert_eq!(socket("  sl  local_address rem_address   st", 8080), None);
+    }
+
+    #[test]
+    fn a_socket_that_listens_is_found_by_its_name() {
+        let table = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 4711 /run/larder.sock\n\
+            0000000000000000: 00000003 00000000 00000000 0001 03 4712 /run/other.sock\n\
+            0000000000000000: 00000003 00000000 00000000 0001 03 4713\n";
+        let inode = listening(table, "/run/larder.sock");
+        assert_eq!(inode.as_deref(), Some("4711"));
+        assert_eq!(listening(table, "/run/other.sock"), None);
     }
 
     /// Nobody who runs tests is systemd.

@@ -33,8 +33,10 @@ impl HeadSize {
         let (mut end, mut lines) = (0, 0_usize);
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             end += line.len();
-            let is_empty = matches!(line, b"\r\n" | b"\n");
-            if is_empty && lines > 0 {
+            let is_ended = matches!(line, b"\r\n" | b"\n");
+            // Its end may not have come.
+            let is_empty = is_ended || line == b"\r";
+            if is_ended && lines > 0 {
                 return Self::new(end, lines, true);
             }
             // Empty lines before the first one are ignored (RFC 9112 section 2.2).
@@ -259,5 +261,27 @@ impl Meter {
     /// Forgets the raw head: what comes next is read without keeping one.
     pub(in crate::listen) fn forget_head(&self) {
         *self.kept() = Vec::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_of_a_head_has_come() {
+        for (bytes, fields, length, is_whole) in [
+            ("", 0, 0, false),
+            ("GET / HT", 0, 8, false),
+            ("GET / HTTP/1.1\r\nA: b\r\n\r\nGET", 1, 24, true),
+            ("\r\nGET / HTTP/1.1\nA: b\nC: d\n\n", 2, 28, true),
+            // Its last line has not come to its end: it is empty, and no field.
+            ("GET / HTTP/1.1\r\nA: b\r\n\r", 1, 23, false),
+            ("GET / HTTP/1.1\r\nA: b\r\nC", 2, 23, false),
+        ] {
+            let size = HeadSize::of(bytes.as_bytes());
+            let found = (size.fields, size.bytes, size.is_whole);
+            assert_eq!(found, (fields, length, is_whole), "{bytes:?}");
+        }
     }
 }

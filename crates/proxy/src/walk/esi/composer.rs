@@ -33,8 +33,10 @@ pub struct Composer {
     /// Attempts that are being read, each inside the one before.
     open: Vec<Try>,
     buffered: Buffered,
-    /// What the includes that are held [take](super::segment::weight), as of the last look, and those read since.
+    /// What the includes that are held [take](super::fragment::Fragment::weight), as of the last look, and those read
+    /// since; and how much of that the [walks](super::fragment::Fragment::walk) of those under way take.
     includes: u64,
+    walks: u64,
     /// How many of [`AT_A_TIME`] are left.
     left_at_a_time: usize,
     /// See [`Content::gave_counted`](crate::body::Content).
@@ -73,6 +75,7 @@ impl Composer {
             open: Vec::new(),
             buffered: Buffered::default(),
             includes: 0,
+            walks: 0,
             left_at_a_time: 0,
             gave_counted: false,
             reads_little: false,

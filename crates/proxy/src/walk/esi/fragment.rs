@@ -149,11 +149,18 @@ impl Fragment {
     pub fn weight(&self) -> u64 {
         let beside = match &self.state {
             FragmentState::Idle => self.addresses(),
-            FragmentState::AwaitingHead(_) => UNDER_WAY + COPIES * self.asked,
             FragmentState::Good(..) => COME,
-            FragmentState::Missing => 0,
+            FragmentState::AwaitingHead(_) | FragmentState::Missing => 0,
         };
-        (size_of::<Self>() + beside) as u64
+        (size_of::<Self>() + beside) as u64 + self.walk()
+    }
+
+    /// Returns the part of its [`weight`](Self::weight) that its walk takes while its head is awaited.
+    pub fn walk(&self) -> u64 {
+        match &self.state {
+            FragmentState::AwaitingHead(_) => (UNDER_WAY + COPIES * self.asked) as u64,
+            FragmentState::Idle | FragmentState::Good(..) | FragmentState::Missing => 0,
+        }
     }
 
     fn count(&self, context: &Context) {
@@ -233,6 +240,13 @@ impl Fragment {
         task: &mut task::Context<'_>,
     ) -> Poll<Option<Result<Piece, Error>>> {
         match self.ahead.as_mut().and_then(|ahead| ahead.take()) {
+            Some(Some(Ok(mut piece))) => {
+                // Its fill may not be kept any more, and count nothing.
+                if let FragmentState::Good(body, _) = &self.state {
+                    piece.is_counted &= body.gave_counted();
+                }
+                Poll::Ready(Some(Ok(piece)))
+            }
             Some(read) => Poll::Ready(read),
             None => self.poll_body(task),
         }

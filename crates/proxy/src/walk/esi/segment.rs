@@ -228,12 +228,12 @@ pub fn ahead(segments: &Segments) -> u64 {
     each.sum()
 }
 
-/// Returns the bytes of memory that `segments`' includes [take](Fragment::weight).
-pub fn weight(segments: &Segments) -> u64 {
+/// Returns the sum of what `bytes` says of each include of `segments`.
+pub fn sum(segments: &Segments, bytes: fn(&Fragment) -> u64) -> u64 {
     let each = segments.iter().map(|segment| match segment {
         Segment::Text(_) => 0,
-        Segment::Include(fragment) => fragment.weight(),
-        Segment::Try(both) => weight(&both.attempt) + weight(&both.except),
+        Segment::Include(fragment) => bytes(fragment),
+        Segment::Try(both) => sum(&both.attempt, bytes) + sum(&both.except, bytes),
     });
     each.sum()
 }

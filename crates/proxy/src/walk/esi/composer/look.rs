@@ -5,6 +5,7 @@ use crate::{
     body::{Content, Error},
     walk::esi::{
         ahead,
+        fragment::Fragment,
         segment::{self, Buffered, FetchPriority, Segment, forward, read_ahead},
     },
 };
@@ -78,14 +79,15 @@ impl Composer {
         };
         self.buffered.segments < most.segments
             && self.buffered.bytes < most.bytes
-            && self.includes < most.bytes as u64
+            && self.includes.saturating_sub(self.walks) < most.bytes as u64
             && (most != AHEAD || !self.is_short())
     }
 
-    /// Whether memory is short and at least [`LITTLE_AHEAD`] is held here.
+    /// Whether memory is short and at least [`LITTLE_AHEAD`] is held here. What is under way does not count: a page that
+    /// is not read on keeps its turn, for which that may wait.
     fn is_short(&self) -> bool {
         let memory = &self.context.worker().cache.memory;
-        memory.budget().is_short() && self.held() >= LITTLE_AHEAD
+        memory.budget().is_short() && self.held().saturating_sub(self.walks) >= LITTLE_AHEAD
     }
 
     /// Bytes that lie here and in no store, and what the segments take.
@@ -102,9 +104,13 @@ impl Composer {
 
     /// Looks again what the includes take.
     pub(super) fn weigh(&mut self) {
-        let open = self.open.iter();
-        let open = open.map(|both| segment::weight(&both.attempt) + segment::weight(&both.except));
-        self.includes = segment::weight(&self.queue) + open.sum::<u64>();
+        let all = |bytes| {
+            let open = self.open.iter();
+            let open = open
+                .map(|both| segment::sum(&both.attempt, bytes) + segment::sum(&both.except, bytes));
+            segment::sum(&self.queue, bytes) + open.sum::<u64>()
+        };
+        (self.includes, self.walks) = (all(Fragment::weight), all(Fragment::walk));
     }
 
     /// Counts what is [held](Self::held) as in flight.
