@@ -843,7 +843,8 @@ fn heads_that_are_not_read_over_http2_stay_within_the_budget() {
     let in_flight_now = in_flight();
     assert!(in_flight_now < 5 << 20, "{in_flight_now} bytes");
     let grown = resident(&larder).saturating_sub(before);
-    assert!(grown < 32 << 20, "{grown} bytes more");
+    // All of them would take 170 MB.
+    assert!(grown < 64 << 20, "{grown} bytes more");
     drop(clients);
     wait_until("nothing is left", || in_flight() == 0);
 }
