@@ -44,14 +44,19 @@ pub(crate) const fn is_encoded_only(byte: u8) -> bool {
 pub fn encode_rest(part: &str) -> String {
     let mut encoded = String::with_capacity(part.len() * 2);
     for byte in part.bytes() {
-        if is_encoded_only(byte) {
-            // Writing to a string does not fail.
-            let _ = write!(encoded, "%{byte:02X}");
-        } else {
-            encoded.push(char::from(byte));
-        }
+        put(byte, is_encoded_only(byte), &mut encoded);
     }
     encoded
+}
+
+/// Adds a byte to `into`, percent-encoded or as it is.
+fn put(byte: u8, is_encoded: bool, into: &mut String) {
+    if is_encoded {
+        // Writing to a string does not fail.
+        let _ = write!(into, "%{byte:02X}");
+    } else {
+        into.push(char::from(byte));
+    }
 }
 
 fn decode_unreserved(part: &str) -> Cow<'_, str> {

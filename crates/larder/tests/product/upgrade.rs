@@ -19,7 +19,7 @@ use std::{
     thread,
     time::Duration,
 };
-use testkit::{Reply, scratch_dir, wait_until};
+use testkit::{Client, Reply, scratch_dir, wait_until};
 
 /// Reads the head of a request, and switches the protocol as it asks.
 fn switched(stream: &mut TcpStream) {
@@ -32,6 +32,15 @@ fn switched(stream: &mut TcpStream) {
     let answer =
         "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
     stream.write_all(answer.as_bytes()).expect("open");
+}
+
+/// Asks for a WebSocket.
+fn begin_chat(client: &mut Client) {
+    client
+        .get("/chat")
+        .header("Connection", "Upgrade")
+        .header("Upgrade", "websocket")
+        .begin();
 }
 
 #[test]
@@ -110,11 +119,7 @@ fn a_switch_tells_clients_no_more_than_other_answers_do() {
         });
     origin.reply("/chat", reply);
     let mut client = larder.client();
-    client
-        .get("/chat")
-        .header("Connection", "Upgrade")
-        .header("Upgrade", "websocket")
-        .begin();
+    begin_chat(&mut client);
     let head = client.read_head();
     assert_eq!(head.status, 101);
     let told = said.map(|(name, _)| head.header(name).is_some());
@@ -145,11 +150,7 @@ fn a_tunnel_of_which_one_side_has_ended_is_closed() {
         "[limits]\nidle_time = \"500ms\"\n[[origin]]\nservers = \"http://{address}\"\n"
     ));
     let mut client = larder.client();
-    client
-        .get("/chat")
-        .header("Connection", "Upgrade")
-        .header("Upgrade", "websocket")
-        .begin();
+    begin_chat(&mut client);
     assert_eq!(client.read_head().status, 101);
     client.send("bye");
     client.end();
@@ -296,11 +297,7 @@ fn a_stored_answer_does_not_stand_in_for_an_upgrade() {
     });
     larder.get("/chat").send();
     let mut client = larder.client();
-    client
-        .get("/chat")
-        .header("Connection", "Upgrade")
-        .header("Upgrade", "websocket")
-        .begin();
+    begin_chat(&mut client);
     assert_eq!(client.read_head().status, 101);
     assert!(larder.get("/chat").send().hit());
 }

@@ -25,6 +25,14 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
+/// A server that offers these protocols in the handshake, and is asked by this one.
+async fn offering(authority: &Authority, offered: &[&[u8]], protocol: &Protocol) -> Arc<Origin> {
+    let mut config = config([tcp(peers::tls(authority, offered).await)]);
+    config.tls = Some(trusting(authority.file()));
+    config.protocol = protocol.clone();
+    Origin::new(config).unwrap()
+}
+
 fn trusting(authorities: PathBuf) -> Tls {
     Tls {
         authorities: Some(authorities),
@@ -135,11 +143,7 @@ fn the_protocol_is_agreed_on() {
     ];
     for (protocol, offered, want) in table {
         work(async {
-            let address = peers::tls(&authority, offered).await;
-            let mut config = config([tcp(address)]);
-            config.tls = Some(trusting(authority.file()));
-            config.protocol = protocol.clone();
-            let origin = Origin::new(config).unwrap();
+            let origin = offering(&authority, offered, &protocol).await;
             for _ in 0..2 {
                 let got = get(&origin, "/version").await;
                 let got = got.map(|answer| answer.text().to_owned());
@@ -167,11 +171,7 @@ fn an_upgrade_gets_a_connection_that_can() {
     let authority = Authority::new(&["127.0.0.1"]);
     for protocol in [Protocol::Auto, Protocol::Http2] {
         work(async {
-            let address = peers::tls(&authority, &[b"h2", b"http/1.1"]).await;
-            let mut config = config([tcp(address)]);
-            config.tls = Some(trusting(authority.file()));
-            config.protocol = protocol.clone();
-            let origin = Origin::new(config).unwrap();
+            let origin = offering(&authority, &[b"h2", b"http/1.1"], &protocol).await;
             assert_eq!(get(&origin, "/version").await.unwrap().text(), "HTTP/2.0");
             let asked = origin.fetch(upgrade("/upgrade"), Context::default());
             let mut response = asked.await.unwrap();
@@ -204,11 +204,7 @@ fn where_all_is_http2_there_are_no_upgrades() {
         (Protocol::Http2, offered[1]),
     ] {
         work(async {
-            let address = peers::tls(&authority, offered).await;
-            let mut config = config([tcp(address)]);
-            config.tls = Some(trusting(authority.file()));
-            config.protocol = protocol.clone();
-            let origin = Origin::new(config).unwrap();
+            let origin = offering(&authority, offered, &protocol).await;
             for _ in 0..9 {
                 let asked = origin.fetch(upgrade("/upgrade"), Context::default());
                 let error = asked.await.map(drop).unwrap_err();

@@ -46,7 +46,7 @@ pub(super) fn refusing(routes: &[Route], subject: &Subject<'_>, taken: usize) ->
         .find(|index| *index < taken && refuses(routes, *index) && names_paths(*index))
 }
 
-/// As [`may_name_script`], where origins may decode `%uXXXX`.
+/// As [`may_name_script`], where origins may decode `%u0061`.
 fn may_name_script_in_units(path: &str) -> bool {
     may_name_script(path)
         || matches!(key::spell_units(path), Cow::Owned(spelled) if may_name_script(&spelled))

@@ -144,7 +144,7 @@ fn begins_with_two(path: &str) -> bool {
         .any(|two| path.starts_with(two))
 }
 
-/// Returns the readings of `path` that differ from it, by origins that are more lenient: they decode `%uXXXX`, decode
+/// Returns the readings of `path` that differ from it, by origins that are more lenient: they decode `%u0061`, decode
 /// slashes, decode what else a path can have as it is (`%40`), take a backslash for a slash, drop parameters of segments
 /// (`;x`), take several slashes for one, or two at the beginning for those before a host, some or all of these, and
 /// resolve dot segments.

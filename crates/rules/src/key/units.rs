@@ -1,8 +1,8 @@
-//! Characters written `%uXXXX`, as JavaScript's `escape` writes them. No URI has them (RFC 3986 section 2.1), but some
+//! Characters written like `%u0061`, as JavaScript's `escape` writes them. No URI has them (RFC 3986 section 2.1), but some
 //! origins decode them in a path: Jetty 9, later ones that are told to (`UriCompliance.UNSAFE`), and IIS.
 
-use super::is_unreserved;
-use std::{borrow::Cow, fmt::Write as _};
+use super::{is_unreserved, put};
+use std::borrow::Cow;
 
 /// How many bytes stand for a unit of UTF-16.
 const LENGTH: usize = 6;
@@ -17,7 +17,7 @@ pub(super) fn unit(path: &[u8], index: usize) -> Option<u16> {
     u16::try_from(unit).ok()
 }
 
-/// Spells characters that are written `%uXXXX` as a [normalised](super::normalize) path has them. Returns the path
+/// Spells characters that are written like `%u0061` as a [normalised](super::normalize) path has them. Returns the path
 /// borrowed if there are none.
 pub fn spell_units(path: &str) -> Cow<'_, str> {
     let bytes = path.as_bytes();
@@ -46,12 +46,7 @@ pub fn spell_units(path: &str) -> Cow<'_, str> {
 
 fn spell(letter: char, spelled: &mut String) {
     for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
-        if is_unreserved(byte) {
-            spelled.push(char::from(byte));
-        } else {
-            // Writing to a string does not fail.
-            let _ = write!(spelled, "%{byte:02X}");
-        }
+        put(byte, !is_unreserved(byte), spelled);
     }
 }
 
