@@ -143,7 +143,7 @@ fn the_protocol_is_agreed_on() {
     ];
     for (protocol, offered, want) in table {
         work(async {
-            let origin = offering(&authority, offered, &protocol).await;
+            let origin = offering(&authority, offered, protocol).await;
             for _ in 0..2 {
                 let got = get(&origin, "/version").await;
                 let got = got.map(|answer| answer.text().to_owned());
