@@ -126,17 +126,18 @@ def start_nginx_fastcgi(stage, php):
 
 def start_bare(stage, size):
     """hyper writing `size` bytes, without a cache."""
-    return _start_example(stage, "bare", BARE, size)
+    return _start_example(stage, "bare", [BARE], size)
 
 
-def start_floor(stage, size):
-    """The kernel alone: `size` bytes for whatever is read."""
-    return _start_example(stage, "floor", FLOOR, size)
+def start_floor(stage, size, answers=1):
+    """The kernel alone: `size` bytes for whatever is read, drawn from so many answers; they lie on huge pages, as Larder's."""
+    huge = ["env", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"]
+    return _start_example(stage, "floor", [*huge, FLOOR, "--answers", str(answers)], size)
 
 
 def _start_example(stage, name, program, size):
     port = free_port()
-    process = stage.start(name, [program, "--listen", f"127.0.0.1:{port}", "--size", str(size)])
+    process = stage.start(name, [*program, "--listen", f"127.0.0.1:{port}", "--size", str(size)])
     process.wait_for_port(port)
     return Server(name, process, port)
 

@@ -10,6 +10,8 @@ from ..sample import in_turn, take
 from ..stage import Stage
 
 FEW = 100
+# The length of a body.
+BYTES = 1024
 CONNECTIONS = 64
 # How often the often-asked are asked before the scan.
 TIMES = 10
@@ -21,7 +23,7 @@ LENGTHS = {"1k": 1024, "4k": 3900, "8k": 8000, "30k": 30_000}
 
 
 def run(settings):
-    """Larder alone: nginx and Varnish have no part in these demands."""
+    """Larder alone, and the floor beside its hits: nginx and Varnish have no part in these demands."""
     result = Result("million", f"{settings.million.responses:,} stored responses of 1 KB")
     if "larder" in settings.servers:
         with Stage() as stage:
@@ -49,16 +51,20 @@ def _cost_and_overhead(settings, result, stage):
 
     case = f"drawn at random, {CONNECTIONS} connections"
     settings.say(case)
+    cast = {"larder": (few, many)}
+    if "floor" in settings.servers:
+        cast["floor"] = tuple(servers.start_floor(stage, BYTES, count) for count in (FEW, size.responses))
     samples = in_turn(settings, {
-        name: (server, lambda seconds, url=server.url("/"), count=count:
-               wrk(url, CONNECTIONS, seconds, "random.lua", (count,)))
-        for name, server, count in (("few", few, FEW), ("many", many, size.responses))
+        (name, count): (server, lambda seconds, url=server.url("/"), count=count:
+                        wrk(url, CONNECTIONS, seconds, "random.lua", (count,)))
+        for name, pair in cast.items() for server, count in zip(pair, (FEW, size.responses))
     }, origin, "hits")
-    names = {"few": f"larder, {FEW} stored", "many": f"larder, {size.responses:,} stored"}
-    result.add_rows(case, {names[name]: taken for name, taken in samples.items()})
-    ratios = [full.cpu_us / empty.cpu_us
-              for full, empty in zip(samples["many"], samples["few"]) if empty.cpu_us]
-    result.figures.append(Figure(case, "CPU, full / nearly empty", ratios, targets.MILLION))
+    result.add_rows(case, {f"{name}, {count:,} stored": taken for (name, count), taken in samples.items()})
+    for name, target in (("larder", targets.MILLION), ("floor", None)):
+        if name in cast:
+            ratios = [full.cpu_us / empty.cpu_us for full, empty
+                      in zip(samples[name, size.responses], samples[name, FEW]) if empty.cpu_us]
+            result.figures.append(Figure(case, f"CPU, full / nearly empty, {name}", ratios, target))
 
     own = _bytes_of(origin, "/k/1")
     overhead = (after - before) / size.responses - own

@@ -26,7 +26,7 @@ const FIELDS: [(HeaderName, &str); 9] = [
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (listen, size) = flags::read()?;
+    let (listen, size) = flags::read(&mut [])?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, serve(listen, Bytes::from(vec![b'x'; size])))
 }

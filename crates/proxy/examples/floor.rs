@@ -1,4 +1,5 @@
-//! The floor under everything that benchmarks compare with: what the kernel alone takes for a hit. `--listen ADDR --size N`.
+//! The floor under everything that benchmarks compare with: what the kernel alone takes for a hit. `--listen ADDR --size N`, and
+//! `--answers N` for so many answers that lie apart, of which each request is sent one drawn at random.
 //!
 //! One thread waits for readable sockets, reads what has come, and takes that for one request, whatever it says; the answer lies
 //! there with its head, and is written at once. Of a long one the kernel sends the pages as they lie, without copying them: through a
@@ -27,55 +28,74 @@ const LISTENER: u64 = u64::MAX;
 const LONG: usize = 32 << 10;
 
 /// What is sent.
-struct Answer {
-    /// All of it; where it is long, its head.
+struct Answers {
+    /// All of them, one behind the other; of a long one its head.
     bytes: Vec<u8>,
-    /// The rest.
+    /// How many bytes each has there.
+    each: usize,
+    /// What follows the head of a long one.
     content: Option<Vec<u8>>,
+    /// The last number drawn; never 0.
+    drawn: u64,
 }
 
-/// A client, and how much of its answer is out; all of it where none is due.
+/// A client, where its answer begins, and how much of that is out; all of it where none is due.
 struct Client {
     socket: TcpStream,
+    at: usize,
     sent: usize,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (listen, size) = flags::read()?;
-    serve(listen, &answer(size))
+    let mut count = 1;
+    let (listen, size) = flags::read(&mut [("--answers", &mut count)])?;
+    serve(listen, &mut answers(size, count.max(1)))
 }
 
 /// With as many fields as a stored page has.
-fn answer(size: usize) -> Answer {
+fn answers(size: usize, count: usize) -> Answers {
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncache-control: public, max-age=3600\r\n\
          etag: \"5f3c-61b0c8a9d1e40\"\r\nlast-modified: Wed, 01 Oct 2025 10:00:00 GMT\r\nvary: Accept-Encoding\r\n\
          server: floor\r\nage: 17\r\nvia: 1.1 floor\r\ndate: Wed, 01 Oct 2025 10:00:17 GMT\r\ncontent-length: {size}\r\n\r\n"
     );
-    let (mut bytes, content) = (head.into_bytes(), vec![b'x'; size]);
-    if size < LONG {
-        bytes.extend(content);
-        return Answer {
-            bytes,
-            content: None,
-        };
+    let (mut one, content) = (head.into_bytes(), vec![b'x'; size]);
+    let is_long = size >= LONG;
+    if !is_long {
+        one.extend(&content);
     }
-    let content = Some(content);
-    Answer { bytes, content }
+    Answers {
+        bytes: one.repeat(count),
+        each: one.len(),
+        content: is_long.then_some(content),
+        drawn: 1,
+    }
 }
 
-impl Answer {
+impl Answers {
+    /// How long one is.
     fn length(&self) -> usize {
-        self.bytes.len() + self.content.as_ref().map_or(0, Vec::len)
+        self.each + self.content.as_ref().map_or(0, Vec::len)
     }
 
-    /// Sends what is left behind `sent` bytes, as far as the socket takes it at once; how much that was.
-    fn send(&self, mut socket: &TcpStream, sent: usize, pages: &mut Pages) -> io::Result<usize> {
-        let rest = self.bytes.get(sent..).unwrap_or_default();
+    /// Where the next answer begins: the first of all, or one drawn at random (xorshift).
+    fn draw(&mut self) -> usize {
+        self.drawn ^= self.drawn << 13;
+        self.drawn ^= self.drawn >> 7;
+        self.drawn ^= self.drawn << 17;
+        let count = (self.bytes.len() / self.each) as u64;
+        usize::try_from(self.drawn % count).unwrap_or(0) * self.each
+    }
+
+    /// Sends what is left of a client's answer, as far as the socket takes it at once; how much that was.
+    fn send(&self, client: &Client, pages: &mut Pages) -> io::Result<usize> {
+        let (mut socket, sent) = (&client.socket, client.sent);
+        let one = self.bytes.get(client.at..client.at + self.each);
+        let rest = one.and_then(|one| one.get(sent..)).unwrap_or_default();
         match &self.content {
             None => socket.write(rest),
             Some(_) if !rest.is_empty() => Ok(send(socket, rest, SendFlags::MORE)?),
-            Some(content) => pages.send(socket, content.get(sent - self.bytes.len()..)),
+            Some(content) => pages.send(socket, content.get(sent - self.each..)),
         }
     }
 }
@@ -106,7 +126,7 @@ impl Pages {
     }
 }
 
-fn serve(listen: SocketAddr, answer: &Answer) -> Result<(), Box<dyn Error>> {
+fn serve(listen: SocketAddr, answers: &mut Answers) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(listen)?;
     listener.set_nonblocking(true)?;
     SockRef::from(&listener).set_tcp_nodelay(true)?;
@@ -142,7 +162,7 @@ fn serve(listen: SocketAddr, answer: &Answer) -> Result<(), Box<dyn Error>> {
                 if let Some(place) = place
                     && place
                         .as_mut()
-                        .is_some_and(|client| !turn(client, answer, &mut page, &mut pages))
+                        .is_some_and(|client| !turn(client, answers, &mut page, &mut pages))
                 {
                     *place = None;
                 }
@@ -154,9 +174,13 @@ fn serve(listen: SocketAddr, answer: &Answer) -> Result<(), Box<dyn Error>> {
                 let data = epoll::EventData::new_u64(number as u64);
                 epoll::add(&poll, &socket, data, both | epoll::EventFlags::ET)?;
                 clients.resize_with(clients.len().max(number + 1), || None);
-                let sent = answer.length();
+                let sent = answers.length();
                 if let Some(place) = clients.get_mut(number) {
-                    *place = Some(Client { socket, sent });
+                    *place = Some(Client {
+                        socket,
+                        at: 0,
+                        sent,
+                    });
                 }
             }
         }
@@ -164,18 +188,18 @@ fn serve(listen: SocketAddr, answer: &Answer) -> Result<(), Box<dyn Error>> {
 }
 
 /// Goes on with a client as far as its socket lets; whether it is still there.
-fn turn(client: &mut Client, answer: &Answer, page: &mut [u8], pages: &mut Pages) -> bool {
+fn turn(client: &mut Client, answers: &mut Answers, page: &mut [u8], pages: &mut Pages) -> bool {
     let mut all_read = false;
     loop {
-        let is_sent = client.sent >= answer.length();
+        let is_sent = client.sent >= answers.length();
         let done = match is_sent {
             true if all_read => return true,
             true => client.socket.read(page).inspect(|&read| {
-                client.sent = 0;
+                (client.at, client.sent) = (answers.draw(), 0);
                 all_read = read < page.len();
             }),
             false => {
-                let now = answer.send(&client.socket, client.sent, pages);
+                let now = answers.send(client, pages);
                 now.inspect(|sent| client.sent += sent)
             }
         };

@@ -50,7 +50,7 @@ impl Serve for Fixed {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (listen, size) = flags::read()?;
+    let (listen, size) = flags::read(&mut [])?;
     let mut fields = HeaderMap::with_capacity(FIELDS.len());
     for (name, value) in FIELDS {
         fields.insert(name, HeaderValue::from_static(value));
