@@ -76,7 +76,8 @@ def _larder():
     if not LARDER.exists():
         return "not built"
     revision = _first_line(["git", "-C", str(WORKSPACE), "describe", "--always", "--dirty"])
-    return f"{_first_line([str(LARDER), '--version'])}, revision {revision}"
+    built = "" if LARDER.parent.name == "release" else f", built as {os.path.relpath(LARDER, WORKSPACE)}"
+    return f"{_first_line([str(LARDER), '--version'])}, revision {revision}{built}"
 
 
 def _version(argv):

@@ -4,6 +4,7 @@ import json
 import os
 import urllib.parse
 from dataclasses import dataclass
+from pathlib import Path
 
 from .limits import connection_limits
 from .php import CHILDREN
@@ -13,7 +14,8 @@ from .stage import BENCH, find
 WORKSPACE = BENCH.parent
 # An absolute path of cargo's variable replaces the workspace.
 BUILT = WORKSPACE / os.environ.get("CARGO_TARGET_DIR", "target") / "release"
-LARDER = BUILT / "larder"
+# Another build of it can be measured, such as that of bench/profiled.
+LARDER = Path(os.environ.get("LARDER") or BUILT / "larder").absolute()
 BARE, FLOOR = BUILT / "examples" / "bare", BUILT / "examples" / "floor"
 BUILD = {
     LARDER: "cargo build --release -p larder",
