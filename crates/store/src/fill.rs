@@ -22,6 +22,8 @@
 
 mod backing;
 mod followers;
+mod held;
+mod interest;
 mod reader;
 mod state;
 #[cfg(test)]
@@ -29,11 +31,13 @@ mod tests;
 mod writer;
 
 pub use backing::{Backing, Overflow};
+pub use interest::{Interest, Interested};
 pub use reader::Reader;
 pub use writer::{Pushed, Writer};
 
 use crate::Reservation;
-use state::{Deserted, End, FillState, Keeping};
+use interest::Deserted;
+use state::{End, FillState, Keeping};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
@@ -47,20 +51,6 @@ pub const WINDOW: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Fill {
     state: Mutex<FillState>,
-}
-
-/// Who is interested in what is still to come of a fill.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interested {
-    /// Somebody waits for it or reads it. Or it goes on for later requests ([`Interest::keep`]), and its end is known.
-    /// Or everything that was announced has arrived: a reader that has read it all may be gone before the writer has
-    /// finished.
-    Somebody,
-    /// It goes on for later requests alone, and nobody knows whether it will ever end.
-    Later,
-    /// Nobody, or the fill was [given up](Writer::give_up). It has failed then, so that nobody joins what the writer is
-    /// about to leave.
-    Nobody,
 }
 
 /// Why a reader gets no more although the body has not ended.
@@ -109,7 +99,7 @@ impl Fill {
 
     /// Bytes that have arrived so far.
     pub fn received(&self) -> u64 {
-        self.lock().received
+        self.lock().held.received()
     }
 
     /// Bytes that the fastest reader has taken; `None` if there is no reader.
@@ -174,43 +164,12 @@ impl Fill {
     /// budget counts everything that readers have still to get.
     pub fn spill(&self) {
         let mut state = self.lock();
-        let held = state.held();
+        let held = state.held.bytes();
         state.reservation.hold(held);
         state.spill();
     }
 
     fn lock(&self) -> MutexGuard<'_, FillState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The interest of somebody who waits for this fill. The fetch goes on while any is held.
-#[derive(Debug)]
-pub struct Interest {
-    fill: Arc<Fill>,
-}
-
-impl Interest {
-    /// Lets the fill go on to its end although nobody may read it: the client has its answer and did not leave. A fill
-    /// that is spilled, or only [serves readers](Writer::serve_readers), would be of no use to anybody then, and does
-    /// not go on. Its writer may [let it go](Writer::let_go).
-    pub fn keep(self) {
-        self.fill.lock().keep();
-    }
-}
-
-impl Drop for Interest {
-    fn drop(&mut self) {
-        let mut state = self.fill.lock();
-        state.interested -= 1;
-        let writer = if state.interested == 0 {
-            state.writer.take()
-        } else {
-            None
-        };
-        drop(state);
-        if let Some(writer) = writer {
-            writer.wake();
-        }
     }
 }

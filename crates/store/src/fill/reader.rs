@@ -79,7 +79,7 @@ impl Reader {
         let Some(at) = state.readers.at(self.number) else {
             return Next::Broken(Broken::Late);
         };
-        if let Some(piece) = state.piece(at) {
+        if let Some(piece) = state.held.piece(at) {
             let passed = state.pass(self.number, piece.len() as u64);
             drop(state);
             let writer = match passed {
@@ -89,7 +89,7 @@ impl Reader {
             wake(writer);
             return Next::Here(piece);
         }
-        if at < state.first() {
+        if at < state.held.first() {
             return match &state.keeping {
                 Keeping::Backed(written) | Keeping::Left(written) => {
                     Next::Behind(written.clone(), at)

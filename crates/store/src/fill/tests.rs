@@ -84,7 +84,7 @@ fn a_spilled_fill_holds_no_more_than_the_window_and_cuts_the_slow_off() {
     writer.cut_off_slow();
     assert!(writer.poll_room(&mut context).is_ready());
     assert_eq!(next(&mut slow), Poll::Ready(Some(Err(Broken::Late))));
-    assert!(fill.lock().pieces.is_empty());
+    assert_eq!(fill.lock().held.bytes(), 0);
     assert!(
         writer.finish().is_none(),
         "a spilled body is not for the store"
@@ -295,10 +295,10 @@ fn a_backed_fill_is_read_from_the_first_byte_and_stored() {
         assert_eq!(writer.push(piece), Pushed::Kept);
         assert!(room(&mut writer), "it never waits for readers");
     }
-    assert_eq!(fill.lock().held(), 4);
+    assert_eq!(fill.lock().held.bytes(), 4);
     assert_eq!(budget.reserved(), 4);
     assert_eq!(read(&mut early), b"abcdefghijklmnop");
-    assert_eq!(fill.lock().held(), 0, "everybody has passed it");
+    assert_eq!(fill.lock().held.bytes(), 0, "everybody has passed it");
     let mut late = fill.reader().expect("on disk");
     assert!(end(&mut writer));
     let Some(Body::Whole(body)) = writer.finish() else {
@@ -325,7 +325,7 @@ fn what_a_slow_reader_has_still_to_read_of_a_stored_backed_fill_stays_in_the_bud
         assert!(room(&mut writer));
     }
     assert!(end(&mut writer) && writer.finish().is_some());
-    assert_eq!((fill.lock().held(), budget.reserved()), (40, 40));
+    assert_eq!((fill.lock().held.bytes(), budget.reserved()), (40, 40));
     fill.spill();
     assert_eq!(budget.reserved(), 40, "it is there once");
     assert_eq!(read(&mut reader).len(), 80);
@@ -347,7 +347,7 @@ fn a_backed_fill_holds_little_where_memory_is_short() {
             assert_eq!(writer.push(&[0; 1 << 10]), Pushed::Kept);
             assert!(room(&mut writer));
         }
-        fill.lock().held()
+        fill.lock().held.bytes()
     };
     assert_eq!(push(), WIDE);
     others.hold(3 * WIDE);
@@ -417,7 +417,7 @@ fn a_device_that_fails_takes_nothing_from_those_who_read() {
     assert_eq!(read(&mut near), b"ij");
     assert_eq!(read(&mut far), b"abcdefghij");
     assert!(room(&mut writer));
-    assert!(fill.lock().pieces.is_empty(), "as of any that is spilled");
+    assert_eq!(fill.lock().held.bytes(), 0, "as of any that is spilled");
     assert_eq!(writer.push(b"kl"), Pushed::Spilled);
     assert!(writer.finish().is_none());
     for mut reader in [near, far] {
@@ -527,7 +527,7 @@ fn a_device_that_fails_at_the_end_takes_nothing_from_those_who_read() {
         writer.push(piece);
         assert!(room(&mut writer));
     }
-    assert!(fill.lock().first() > 0, "some lies on disk alone");
+    assert!(fill.lock().held.first() > 0, "some lies on disk alone");
     device.lock().expect("whole").holds_the_end = true;
     assert!(!end(&mut writer), "it is not to be stored yet");
     let mut late = fill.reader().expect("all of it is here");
@@ -736,11 +736,14 @@ impl Scene {
             assert!(wanted.starts_with(&client.got), "a wrong byte");
         }
         let state = self.fill.lock();
-        assert!(state.held() <= state.reservation.bytes(), "{state:?}");
+        assert!(state.held.bytes() <= state.reservation.bytes(), "{state:?}");
         if let Keeping::Backed(written) = &state.keeping {
-            let unwritten = state.received.saturating_sub(written.len());
+            let unwritten = state.held.received().saturating_sub(written.len());
             // At most a piece that is partly written, and one that was pushed after it.
-            assert!(state.held() <= self.window.max(unwritten) + 40, "{state:?}");
+            assert!(
+                state.held.bytes() <= self.window.max(unwritten) + 40,
+                "{state:?}"
+            );
         }
     }
 }
@@ -807,7 +810,7 @@ fn many_small_pieces_take_hardly_more_than_their_bytes() {
             read.extend_from_slice(&some);
         }
     }
-    let pieces = fill.lock().pieces.len();
+    let pieces = fill.lock().held.pieces().count();
     assert!(pieces < 200, "{pieces} pieces");
     let body = writer.finish().and_then(|body| body.in_one());
     while let Poll::Ready(Some(Ok(some))) = next(&mut reader) {

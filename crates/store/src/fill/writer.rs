@@ -1,14 +1,13 @@
-//! The writer of a fill.
+//! The writer of a fill: what it says of the body, and where it puts the pieces. [`waiting`] tells when it may go on,
+//! and [`ending`] how it ends.
+
+mod ending;
+mod waiting;
 
 use super::{Backing, Broken, Deserted, End, Fill, FillState, Keeping, Overflow};
-use crate::{Body, BodyPiece};
+use crate::BodyPiece;
 use bytes::Bytes;
-use std::{
-    collections::VecDeque,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+use std::sync::Arc;
 
 /// Writes a fill. If it is dropped without [`finish`](Self::finish), the fill has failed.
 #[derive(Debug)]
@@ -90,7 +89,7 @@ impl Writer {
         let mut state = self.fill.lock();
         let spilled = state.is_spilled();
         let fits = state.take_room(piece.len() as u64);
-        state.append(copy);
+        state.held.append(copy);
         state.readers.wake();
         drop(state);
         match (spilled, fits) {
@@ -161,174 +160,5 @@ impl Writer {
     pub fn is_short(&self) -> bool {
         let state = self.fill.lock();
         !matches!(state.keeping, Keeping::Memory) && state.is_short()
-    }
-
-    /// Ready when the next piece may be pushed. A fill that is kept in memory is ready at once. A backed one is ready
-    /// when the device has taken all pieces. Otherwise the slowest reader must have come near: it finds the rest in
-    /// memory, and is not further behind than the window.
-    pub fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if self.backing.is_some() && ready!(self.poll_hand_over(context)) {
-            return Poll::Ready(());
-        }
-        let mut state = self.fill.lock();
-        let has_room = match state.keeping {
-            Keeping::Memory | Keeping::Backed(_) => true,
-            Keeping::Left(_) => false,
-            Keeping::Nowhere => state.received.saturating_sub(state.slowest()) <= state.window(),
-        };
-        if has_room {
-            return Poll::Ready(());
-        }
-        state.writer = Some(context.waker().clone());
-        Poll::Pending
-    }
-
-    /// Hands all pieces over to the backing. False if that fails, and the fill is spilled.
-    fn poll_hand_over(&mut self, context: &mut Context<'_>) -> Poll<bool> {
-        while let Some(backing) = &mut self.backing {
-            let state = self.fill.lock();
-            let (piece, is_short) = (state.piece(self.handed), state.is_short());
-            drop(state);
-            let Some(piece) = piece else {
-                self.settle();
-                return Poll::Ready(true);
-            };
-            match backing.poll_push(&piece, is_short, context) {
-                Poll::Ready(Ok(())) => self.handed += piece.len() as u64,
-                Poll::Ready(Err(_)) => self.spill(),
-                Poll::Pending => {
-                    self.settle();
-                    return Poll::Pending;
-                }
-            }
-        }
-        Poll::Ready(false)
-    }
-
-    /// Drops from memory what has been written.
-    fn settle(&self) {
-        let Some(backing) = &self.backing else {
-            return;
-        };
-        let mut state = self.fill.lock();
-        state.keeping = Keeping::Backed(backing.written().held());
-        state.trim();
-    }
-
-    /// Gives up what [`poll_room`](Self::poll_room) has waited for too long: the device of a backed fill, which is
-    /// spilled then, or readers of a spilled fill that are not near, if others are.
-    pub fn cut_off_slow(&mut self) {
-        if self.backing.is_some() {
-            self.spill();
-            return;
-        }
-        self.fill.lock().cut_off_slow();
-    }
-
-    /// Gives up on all readers of a spilled fill. The fill has failed, and its writer learns that as if it were
-    /// [abandoned](Fill::poll_abandoned).
-    pub fn give_up(&self) {
-        self.fill.lock().give_up();
-    }
-
-    /// Notes that a wait for [`poll_room`](Self::poll_room) begins, and for which readers.
-    pub fn begin_wait(&self) {
-        self.fill.lock().begin_wait();
-    }
-
-    /// Notes that [`poll_room`](Self::poll_room) was waited for so long, whether it is ready or not. A reader of a
-    /// spilled fill that others have waited for ten seconds in all is cut off, because it goes on at their cost. One
-    /// that nobody waits for may be as slow as it likes.
-    pub fn waited(&self, time: Duration) {
-        self.fill.lock().waited(time);
-    }
-
-    /// Ends the body, and tells its readers. Ready when it is known whether the body is kept: for a backed fill when
-    /// the device has written all of it or failed, and at once otherwise.
-    pub fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.end();
-        if self.backing.is_some() && !ready!(self.poll_hand_over(context)) {
-            return Poll::Ready(());
-        }
-        let Some(backing) = &mut self.backing else {
-            return Poll::Ready(());
-        };
-        match ready!(backing.poll_finish(context)) {
-            Ok(body) if body.len() == self.handed => {
-                self.backing = None;
-                self.whole = Some(body.clone());
-                let mut state = self.fill.lock();
-                // Readers that are not done come to it when their clients let them.
-                state.keeping = Keeping::Backed(body.held());
-                state.give_room_back();
-                state.trim();
-            }
-            _ => self.spill(),
-        }
-        Poll::Ready(())
-    }
-
-    fn end(&mut self) {
-        if !self.ended {
-            self.ended = true;
-            let mut state = self.fill.lock();
-            state.end = Some(End::Complete);
-            state.readers.wake();
-        }
-    }
-
-    /// Fails the fill because its source has failed. Readers are told `why`, which is one token.
-    pub fn fail(self, why: &'static str) {
-        self.fill.lock().end = Some(End::Failed(Broken::Source(why)));
-    }
-
-    /// Ends the body, and returns it for the store unless the fill was spilled. A backed fill must have
-    /// [ended](Self::poll_end) before; otherwise it is spilled now.
-    pub fn finish(mut self) -> Option<Body> {
-        self.end();
-        if self.backing.is_some() {
-            self.spill();
-        }
-        let body = self.kept();
-        let mut state = self.fill.lock();
-        let mut copied = VecDeque::new();
-        if matches!(state.keeping, Keeping::Memory) {
-            // The store weighs what it keeps.
-            state.reservation.release();
-            if let Some(joined) = body.as_ref().and_then(Body::in_one) {
-                // Readers that are not done need no copy of their own.
-                copied = std::mem::replace(&mut state.pieces, [(0, joined)].into());
-            }
-        }
-        drop(state);
-        drop(copied);
-        body
-    }
-
-    /// What is kept of the body. A body in memory is copied without the lock, so that no reader waits. Nobody else adds
-    /// to the fill, or makes it keep less.
-    fn kept(&mut self) -> Option<Body> {
-        let state = self.fill.lock();
-        match &state.keeping {
-            Keeping::Memory => {
-                let pieces = state.pieces.iter().map(|(_, piece)| piece.clone());
-                let (pieces, length) = (pieces.collect(), state.received as usize);
-                drop(state);
-                Some(Body::kept(pieces, length))
-            }
-            Keeping::Backed(_) => self.whole.take().map(Body::from),
-            Keeping::Left(_) | Keeping::Nowhere => None,
-        }
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        let state: &mut FillState = &mut self.fill.lock();
-        state.give_room_back();
-        if !self.ended {
-            state.end.get_or_insert(End::Failed(Broken::Left));
-            state.readers.wake();
-        }
     }
 }
