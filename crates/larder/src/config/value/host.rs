@@ -1,6 +1,8 @@
 //! Hosts, as in the `Host` field.
 
-use super::{Word, Wrong, pattern::not_ascii};
+mod pattern;
+
+use super::{Word, Wrong};
 use http::HeaderValue;
 use rules::key::normalize_host;
 use std::net::Ipv6Addr;
@@ -38,6 +40,13 @@ impl Word for HostValue {
         }
         Err(Wrong::new(format!("`{text}` is not a host")).as_in(Self::EXAMPLES))
     }
+}
+
+/// Returns the fault of a host with characters that `Host` and DNS do not have (RFC 5890).
+pub fn not_ascii(host: &str) -> Option<Wrong> {
+    let what =
+        "write a host as clients send it, in ASCII: `bücher.example` is `xn--bcher-kva.example`";
+    (!host.is_ascii() && !host.contains(char::is_whitespace)).then(|| Wrong::new(what))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{
     Word, Wrong,
     address::{socket, split_port},
-    pattern::not_ascii,
+    host::not_ascii,
 };
 use origin::config::Address;
 use std::net::Ipv6Addr;
