@@ -1,9 +1,10 @@
 //! One request and its response on a connection.
 //!
 //! There is no task beside it: waiting for the head or reading the body moves both directions on. The request's body is
-//! sent while the response comes in, because a script may answer before it has read everything.
+//! [sent](sending) while the response comes in, because a script may answer before it has read everything.
 
 mod arrival;
+mod sending;
 
 pub(crate) use arrival::{Arrived, Lost};
 
@@ -18,19 +19,16 @@ use crate::{
     link::Alarm,
     upload::{Awaited, Outgoing},
 };
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use http::StatusCode;
-use http_body::Body as _;
+use sending::Sending;
 use std::{
     collections::VecDeque,
-    pin::{Pin, pin},
+    pin::pin,
     sync::Arc,
     task::{Context, Poll, ready},
 };
-use tokio::{
-    io::{AsyncReadExt, AsyncWrite},
-    time::Instant,
-};
+use tokio::io::AsyncReadExt;
 
 /// Bytes read from the socket at once.
 const PIECE: usize = 32 * 1024;
@@ -50,19 +48,7 @@ pub(crate) struct Exchange {
     server: Arc<str>,
     call: Arc<Call>,
     complaints: Arc<Complaints>,
-    /// Bytes that are encoded and not yet sent.
-    out: BytesMut,
-    /// What is still to be read of the request's body.
-    upload: Option<Outgoing>,
-    /// The body that was read to its end, until all of it is sent. Its memory counts until then.
-    spent: Option<Outgoing>,
-    /// Whether the client has not sent the next piece yet.
-    awaits_client: bool,
-    /// Whether the server does not read any more. It may answer all the same.
-    deaf: bool,
-    wrote: u64,
-    /// When some of the request was last sent.
-    sent_at: Option<Instant>,
+    sending: Sending,
     /// Output so far, in bytes.
     came: u64,
     input: BytesMut,
@@ -81,25 +67,12 @@ impl Exchange {
         complaints: &Arc<Complaints>,
         body: Outgoing,
     ) -> Self {
-        let mut out = BytesMut::from(&call.records[..]);
-        let upload = if body.is_end_stream() {
-            record::end_of_stdin(&mut out);
-            None
-        } else {
-            Some(body)
-        };
         Self {
             server: Arc::clone(&link.peer.label),
             link: Some(link),
             call: Arc::clone(call),
             complaints: Arc::clone(complaints),
-            out,
-            upload,
-            spent: None,
-            awaits_client: false,
-            deaf: false,
-            wrote: 0,
-            sent_at: None,
+            sending: Sending::new(&call.records, body),
             came: 0,
             input: BytesMut::new(),
             decoder: Decoder::default(),
@@ -209,10 +182,10 @@ impl Exchange {
             if let Some(event) = self.decode()? {
                 return Poll::Ready(Ok(event));
             }
-            self.poll_send(cx)?;
             let Some(link) = &mut self.link else {
                 return Poll::Ready(Err(Error::new(Kind::Truncated)));
             };
+            self.sending.poll(link, cx)?;
             self.input.reserve(PIECE);
             let read = pin!(link.stream.read_buf(&mut self.input)).poll(cx);
             match ready!(read) {
@@ -223,67 +196,12 @@ impl Exchange {
         }
     }
 
-    /// Sends as much as possible. Only the client's own failure is an error: if the server does not read the request to
-    /// its end, its answer shows what it makes of that.
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
-        loop {
-            if self.poll_flush(cx).is_pending() || self.deaf {
-                return Ok(());
-            }
-            let Some(upload) = &mut self.upload else {
-                self.spent = None;
-                return Ok(());
-            };
-            match Pin::new(upload).poll_frame(cx) {
-                Poll::Pending => {
-                    self.awaits_client = true;
-                    return Ok(());
-                }
-                Poll::Ready(Some(Ok(frame))) => {
-                    let data = frame.into_data().unwrap_or_default();
-                    record::stdin(&mut self.out, &data);
-                }
-                Poll::Ready(Some(Err(cause))) => {
-                    // If a file of ours cannot be read, that is not the client's fault.
-                    return Err(cause.downcast::<Error>().map_or_else(
-                        |cause| Error::new(Kind::RequestBody).because(cause),
-                        |error| *error,
-                    ));
-                }
-                Poll::Ready(None) => {
-                    record::end_of_stdin(&mut self.out);
-                    self.spent = self.upload.take();
-                }
-            }
-            self.awaits_client = false;
-        }
-    }
-
-    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(link) = &mut self.link else {
-            return Poll::Ready(());
-        };
-        while !self.out.is_empty() && !self.deaf {
-            match ready!(Pin::new(&mut link.stream).poll_write(cx, &self.out)) {
-                Ok(sent) if sent > 0 => {
-                    self.out.advance(sent);
-                    self.wrote += sent as u64;
-                    self.sent_at = Some(Instant::now());
-                }
-                _ => self.deaf = true,
-            }
-        }
-        Poll::Ready(())
-    }
-
     /// Returns the connection if the next request may be sent on it.
     pub(crate) fn release(&mut self) -> Option<Link> {
         let clean = self.call.keeps
             && self.ended.is_some_and(|ended| ended.protocol == 0)
-            && self.upload.is_none()
-            && self.out.is_empty()
-            && self.input.is_empty()
-            && !self.deaf;
+            && self.sending.is_done()
+            && self.input.is_empty();
         let mut link = self.link.take()?;
         link.reused = true;
         clean.then_some(link)
@@ -291,18 +209,14 @@ impl Exchange {
 
     /// Returns the side that we wait for.
     pub(crate) fn awaited(&self) -> Awaited {
-        if self.awaits_client {
-            Awaited::Client
-        } else {
-            Awaited::Server(self.sent_at)
-        }
+        self.sending.awaited()
     }
 
     /// Returns the connection's alarm, and how much of the request and the output has moved so far. Complaints do not
     /// count: they bring no page nearer.
     pub(crate) fn alarm(&mut self) -> Option<(&mut Alarm, u64)> {
         let link = self.link.as_mut()?;
-        let moved = self.wrote + self.came;
+        let moved = self.sending.wrote() + self.came;
         Some((&mut link.alarm, moved))
     }
 }
@@ -315,8 +229,7 @@ impl Drop for Exchange {
         // In the middle of a record this would be taken for content.
         if let Some(link) = &self.link
             && self.ended.is_none()
-            && self.wrote > 0
-            && self.out.is_empty()
+            && self.sending.is_between_records()
         {
             link.stream.last_words(&record::ABORT);
         }

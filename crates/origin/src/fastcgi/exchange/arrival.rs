@@ -68,13 +68,9 @@ impl Exchange {
         let link = self.link.take();
         let stale =
             link.is_some_and(|link| link.reused && link.heard() == before && !error.is_timeout());
-        let unsent = (self.deaf && self.wrote == 0).then(|| {
-            let none = Outgoing::empty;
-            self.upload.take().unwrap_or_else(none)
-        });
         Lost {
             error,
-            unsent,
+            unsent: self.sending.unsent(),
             stale,
         }
     }
