@@ -435,7 +435,7 @@ fn each_file_named_is_there() {
 
 /// Where reasons are spelt for `detail` in `Cache-Status` and for the access log, from the folder of the crates.
 const SPELLINGS: [&str; 9] = [
-    "origin/src/error.rs",
+    "origin/src/error/kind.rs",
     "proxy/src/body/broken.rs",
     "proxy/src/content_key.rs",
     "proxy/src/error.rs",
