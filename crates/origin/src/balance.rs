@@ -11,7 +11,7 @@
 
 use crate::{
     config::Balance,
-    health::{Standing, Trial},
+    health::{Availability, Trial},
     peer::Peer,
     pool::WrrWeights,
 };
@@ -137,11 +137,11 @@ impl<'a> Choice<'a> {
         } else {
             Rank::Primary
         };
-        let (rank, share, trial) = match peer.health.standing(self.now, self.slow_start) {
-            Standing::Down => return None,
-            Standing::Resting => (Rank::Resting, 1.0, None),
-            Standing::Rested(trial) => (rank, 1.0, Some(trial)),
-            Standing::Healthy(share) => (rank, share, None),
+        let (rank, share, trial) = match peer.health.availability(self.now, self.slow_start) {
+            Availability::Down => return None,
+            Availability::Resting => (Rank::Resting, 1.0, None),
+            Availability::Rested(trial) => (rank, 1.0, Some(trial)),
+            Availability::Healthy(share) => (rank, share, None),
         };
         Some(Standard {
             rank,

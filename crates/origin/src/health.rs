@@ -33,7 +33,7 @@ const QUIET: u64 = 10_000;
 
 /// Whether a server may be asked now.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Standing {
+pub(crate) enum Availability {
     /// Yes, with this share of its weight, above 0 and at most 1.
     Healthy(f64),
     /// It has rested, and its state is unknown: one request may try it.
@@ -82,14 +82,14 @@ impl Health {
         self.down.load(Relaxed)
     }
 
-    pub(crate) fn standing(&self, now: u64, slow_start: Duration) -> Standing {
+    pub(crate) fn availability(&self, now: u64, slow_start: Duration) -> Availability {
         if self.is_down() {
-            return Standing::Down;
+            return Availability::Down;
         }
         match self.rest(Relaxed) {
-            None => Standing::Healthy(share(now, self.back_since.load(Relaxed), slow_start)),
-            Some(rest) if now < rest.until() => Standing::Resting,
-            Some(rest) => Standing::Rested(Trial(rest)),
+            None => Availability::Healthy(share(now, self.back_since.load(Relaxed), slow_start)),
+            Some(rest) if now < rest.until() => Availability::Resting,
+            Some(rest) => Availability::Rested(Trial(rest)),
         }
     }
 

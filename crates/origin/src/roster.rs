@@ -7,7 +7,7 @@
 use crate::{
     Error, ServerReport,
     config::Server,
-    health::Standing,
+    health::Availability,
     peer::{Configured, Peer},
     pool,
     resolve::{MOST, Pair, pair},
@@ -151,10 +151,11 @@ impl Roster {
     pub(crate) fn report(&self, now: u64, slow_start: Duration) -> Vec<ServerReport> {
         let peers = self.peers();
         let healthy = |peer: &Arc<Peer>| {
-            let standing = peer.health.standing(now, slow_start);
-            matches!(standing, Standing::Healthy(_))
+            let availability = peer.health.availability(now, slow_start);
+            matches!(availability, Availability::Healthy(_))
         };
-        let down = |peer: &Arc<Peer>| peer.health.standing(now, slow_start) == Standing::Down;
+        let down =
+            |peer: &Arc<Peer>| peer.health.availability(now, slow_start) == Availability::Down;
         let servers = self.servers.iter().map(|server| ServerReport {
             address: server.label.to_string(),
             healthy: of(server, &peers).any(healthy),

@@ -5,8 +5,8 @@ const RULE: PassiveHealth = PassiveHealth {
     rest: Duration::from_secs(10),
 };
 
-fn standing(health: &Health, now: u64) -> Standing {
-    health.standing(now, Duration::ZERO)
+fn availability(health: &Health, now: u64) -> Availability {
+    health.availability(now, Duration::ZERO)
 }
 
 /// The health of a server that was sent to rest at 100.
@@ -19,8 +19,8 @@ fn resting() -> Health {
 }
 
 fn trial(health: &Health, now: u64) -> Trial {
-    match standing(health, now) {
-        Standing::Rested(trial) => trial,
+    match availability(health, now) {
+        Availability::Rested(trial) => trial,
         other => panic!("{other:?} at {now}"),
     }
 }
@@ -35,10 +35,10 @@ fn rests_after_failures_in_a_row_only() {
     for _ in 0..2 {
         health.failed(100, RULE);
     }
-    assert_eq!(standing(&health, 100), Standing::Healthy(1.0));
+    assert_eq!(availability(&health, 100), Availability::Healthy(1.0));
     health.failed(100, RULE);
-    assert_eq!(standing(&health, 100), Standing::Resting);
-    assert_eq!(standing(&health, 10_099), Standing::Resting);
+    assert_eq!(availability(&health, 100), Availability::Resting);
+    assert_eq!(availability(&health, 10_099), Availability::Resting);
     assert!(!health.is_good());
 }
 
@@ -48,32 +48,35 @@ fn one_request_tries_a_server_that_has_rested() {
     let (one, other) = (trial(&health, 10_100), trial(&health, 10_100));
     assert!(health.take(one, 10_100, RULE.rest));
     assert!(!health.take(other, 10_100, RULE.rest), "it is taken");
-    assert_eq!(standing(&health, 10_101), Standing::Resting);
+    assert_eq!(availability(&health, 10_101), Availability::Resting);
     health.failed(13_100, RULE);
     assert_eq!(
-        standing(&health, 23_099),
-        Standing::Resting,
+        availability(&health, 23_099),
+        Availability::Resting,
         "once is enough"
     );
     let again = trial(&health, 23_100);
     assert!(health.take(again, 23_100, RULE.rest));
     health.succeeded(23_100, 23_200);
-    assert_eq!(standing(&health, 23_200), Standing::Healthy(1.0));
+    assert_eq!(availability(&health, 23_200), Availability::Healthy(1.0));
     assert!(health.is_good());
     let ramp = Duration::from_secs(10);
-    assert_eq!(health.standing(28_200, ramp), Standing::Healthy(0.5));
+    assert_eq!(
+        health.availability(28_200, ramp),
+        Availability::Healthy(0.5)
+    );
 }
 
 #[test]
 fn a_trial_that_says_nothing_is_followed_by_another() {
     let health = resting();
     assert!(health.take(trial(&health, 10_100), 10_100, RULE.rest));
-    assert_eq!(standing(&health, 20_099), Standing::Resting);
+    assert_eq!(availability(&health, 20_099), Availability::Resting);
     assert!(health.take(trial(&health, 20_100), 20_100, RULE.rest));
     health.succeeded(10_100, 20_200);
     assert_eq!(
-        standing(&health, 20_200),
-        Standing::Healthy(1.0),
+        availability(&health, 20_200),
+        Availability::Healthy(1.0),
         "late, and yet after it failed"
     );
 }
@@ -82,11 +85,11 @@ fn a_trial_that_says_nothing_is_followed_by_another() {
 fn an_answer_to_what_was_asked_before_the_failures_ends_no_rest() {
     let health = resting();
     assert!(!health.succeeded(99, 200));
-    assert_eq!(standing(&health, 200), Standing::Resting);
+    assert_eq!(availability(&health, 200), Availability::Resting);
     health.failed(300, RULE);
-    assert_eq!(standing(&health, 10_299), Standing::Resting);
+    assert_eq!(availability(&health, 10_299), Availability::Resting);
     assert!(health.succeeded(300, 400), "who is asked all the same");
-    assert_eq!(standing(&health, 400), Standing::Healthy(1.0));
+    assert_eq!(availability(&health, 400), Availability::Healthy(1.0));
 }
 
 /// Between the look of one worker at a server's state and its change to it, another worker notes a failure.
@@ -101,7 +104,7 @@ fn a_late_answer_ends_neither_a_rest_nor_a_row_that_it_did_not_see() {
         health.failed(failed_at, RULE);
         health.end(seen, 10_300);
         assert!(!health.end_row(in_row));
-        assert_eq!(standing(&health, 10_300), Standing::Resting);
+        assert_eq!(availability(&health, 10_300), Availability::Resting);
         assert!(!health.answers(10_100, 10_300), "it looks again");
         assert_eq!(health.in_row.load(Relaxed), 4);
         assert!(health.succeeded(10_300, 10_400));
@@ -113,13 +116,17 @@ fn a_late_answer_ends_neither_a_rest_nor_a_row_that_it_did_not_see() {
 fn the_row_ends_with_an_answer_that_did_not_break() {
     let health = resting();
     assert!(health.answers(10_100, 10_200));
-    assert_eq!(standing(&health, 10_200), Standing::Healthy(1.0));
+    assert_eq!(availability(&health, 10_200), Availability::Healthy(1.0));
     assert!(!health.is_good(), "what has begun may break");
     health.failed(10_300, RULE);
-    assert_eq!(standing(&health, 10_300), Standing::Resting, "it did");
+    assert_eq!(
+        availability(&health, 10_300),
+        Availability::Resting,
+        "it did"
+    );
     assert!(!health.answers(10_299, 10_400), "asked before it failed");
     assert!(!health.was_left(10_299, 10_400));
-    assert_eq!(standing(&health, 10_400), Standing::Resting);
+    assert_eq!(availability(&health, 10_400), Availability::Resting);
     assert!(health.was_left(10_300, 10_500), "nobody saw it break");
     assert!(health.is_good());
     health.failed(20_000, RULE);
@@ -139,7 +146,7 @@ fn never_rests_where_the_rule_is_off() {
     for _ in 0..100 {
         health.failed(0, off);
     }
-    assert_eq!(standing(&health, 0), Standing::Healthy(1.0));
+    assert_eq!(availability(&health, 0), Availability::Healthy(1.0));
 }
 
 #[test]
@@ -168,13 +175,19 @@ fn the_log_is_told_of_a_change_and_seldom_of_many() {
 fn share_grows_after_return() {
     let health = resting();
     let ramp = Duration::from_secs(10);
-    assert_eq!(Health::default().standing(0, ramp), Standing::Healthy(1.0));
+    assert_eq!(
+        Health::default().availability(0, ramp),
+        Availability::Healthy(1.0)
+    );
     health.mark_down();
-    assert_eq!(health.standing(1_000, ramp), Standing::Down);
+    assert_eq!(health.availability(1_000, ramp), Availability::Down);
     health.mark_up(1_000);
-    assert_eq!(health.standing(1_000, ramp), Standing::Healthy(0.1));
-    assert_eq!(health.standing(6_000, ramp), Standing::Healthy(0.5));
-    assert_eq!(health.standing(11_000, ramp), Standing::Healthy(1.0));
+    assert_eq!(health.availability(1_000, ramp), Availability::Healthy(0.1));
+    assert_eq!(health.availability(6_000, ramp), Availability::Healthy(0.5));
+    assert_eq!(
+        health.availability(11_000, ramp),
+        Availability::Healthy(1.0)
+    );
     let joined = Health::joined(1_000);
-    assert_eq!(joined.standing(6_000, ramp), Standing::Healthy(0.5));
+    assert_eq!(joined.availability(6_000, ramp), Availability::Healthy(0.5));
 }

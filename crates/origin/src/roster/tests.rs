@@ -74,13 +74,13 @@ fn who_joins_others_works_up_to_its_share() {
     let roster = roster();
     let share = |peer: Arc<Peer>| {
         let ramp = Duration::from_hours(1);
-        peer.health.standing(roster.at(Instant::now()), ramp)
+        peer.health.availability(roster.at(Instant::now()), ramp)
     };
     learn(&roster, [1]);
-    assert_eq!(share(peer(&roster, 1)), Standing::Healthy(1.0));
+    assert_eq!(share(peer(&roster, 1)), Availability::Healthy(1.0));
     learn(&roster, [1, 2]);
-    assert_eq!(share(peer(&roster, 1)), Standing::Healthy(1.0));
-    assert_eq!(share(peer(&roster, 2)), Standing::Healthy(0.1));
+    assert_eq!(share(peer(&roster, 1)), Availability::Healthy(1.0));
+    assert_eq!(share(peer(&roster, 2)), Availability::Healthy(0.1));
 }
 
 #[test]

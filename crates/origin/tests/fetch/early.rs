@@ -70,13 +70,13 @@ fn a_client_that_stops_behind_the_head_is_at_fault_itself() {
 }
 
 /// Two pieces. Before the second the worker stands still until the server has done what it is then told to do.
-struct Standing {
+struct StandsStill {
     asked: usize,
     go: mpsc::Sender<()>,
     closed: mpsc::Receiver<()>,
 }
 
-impl Body for Standing {
+impl Body for StandsStill {
     type Data = Bytes;
     type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -118,7 +118,7 @@ fn answers_and_closes(answer: &'static str) -> (net::SocketAddr, RequestBody) {
         let _second = listener.accept();
     });
     let asked = 0;
-    let body = Standing { asked, go, closed };
+    let body = StandsStill { asked, go, closed };
     (address, body.boxed_unsync())
 }
 

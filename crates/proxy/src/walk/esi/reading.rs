@@ -26,11 +26,11 @@ struct ReadingState {
     keeper: Option<Keeper>,
     /// The length of the content that was brought.
     brought: u64,
-    standing: Standing,
+    progress: Progress,
 }
 
 #[derive(Debug)]
-enum Standing {
+enum Progress {
     Reading,
     /// All of it was read.
     Read {
@@ -85,7 +85,7 @@ impl Readings {
             parser: Parser::new(),
             keeper: Some(keeper),
             brought: 0,
-            standing: Standing::Reading,
+            progress: Progress::Reading,
         })));
         all.retain(|_, reading| reading.strong_count() > 0);
         all.insert(stored.content(), Arc::downgrade(&reading));
@@ -100,7 +100,7 @@ impl Reading {
         let mut state = self.lock();
         let known = state.brought.saturating_sub(offset);
         let known = usize::try_from(known).unwrap_or(usize::MAX);
-        if known < piece.len() && matches!(state.standing, Standing::Reading) {
+        if known < piece.len() && matches!(state.progress, Progress::Reading) {
             state.push(piece.slice(known..));
         }
     }
@@ -108,7 +108,7 @@ impl Reading {
     /// Says that the content has ended.
     pub fn finish(&self) {
         let mut state = self.lock();
-        if matches!(state.standing, Standing::Reading) {
+        if matches!(state.progress, Progress::Reading) {
             state.parser.finish();
             state.read();
             state.end();
@@ -127,17 +127,17 @@ impl Reading {
             // The last one may grow.
             Some(Token::Text(_)) if at + 1 < tokens.len() => Next::Passed,
             Some(token) if !matches!(token, Token::Text(_)) => Next::Token(token.clone()),
-            last => match &state.standing {
-                Standing::Reading => Next::More(state.parser.position()),
-                Standing::Read { .. } if last.is_some() => Next::Passed,
-                Standing::Read { .. } => Next::End,
-                Standing::Stopped => Next::Stopped(Box::new(state.parser.clone()), state.brought),
+            last => match &state.progress {
+                Progress::Reading => Next::More(state.parser.position()),
+                Progress::Read { .. } if last.is_some() => Next::Passed,
+                Progress::Read { .. } => Next::End,
+                Progress::Stopped => Next::Stopped(Box::new(state.parser.clone()), state.brought),
             },
         }
     }
 
     fn is_stopped(&self) -> bool {
-        matches!(self.lock().standing, Standing::Stopped)
+        matches!(self.lock().progress, Progress::Stopped)
     }
 
     fn lock(&self) -> MutexGuard<'_, ReadingState> {
@@ -147,8 +147,8 @@ impl Reading {
 
 impl ReadingState {
     fn tokens(&self) -> &[Token] {
-        match (&self.standing, &self.keeper) {
-            (Standing::Read { page, .. }, _) => page.tokens(),
+        match (&self.progress, &self.keeper) {
+            (Progress::Read { page, .. }, _) => page.tokens(),
             (_, Some(keeper)) => keeper.tokens(),
             (_, None) => &[],
         }
@@ -176,7 +176,7 @@ impl ReadingState {
     }
 
     fn stop(&mut self) {
-        self.standing = Standing::Stopped;
+        self.progress = Progress::Stopped;
         if let Some(keeper) = &mut self.keeper {
             keeper.stop();
         }
@@ -184,11 +184,11 @@ impl ReadingState {
 
     /// Keeps the page, if there was room for all of it.
     fn end(&mut self) {
-        if matches!(self.standing, Standing::Reading)
+        if matches!(self.progress, Progress::Reading)
             && let Some(keeper) = self.keeper.take()
         {
             let (page, room) = keeper.keep();
-            self.standing = Standing::Read { page, _room: room };
+            self.progress = Progress::Read { page, _room: room };
         }
     }
 }
