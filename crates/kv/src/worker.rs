@@ -24,15 +24,15 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 /// One connection (or set of connections) per runtime, made when the runtime first asks. `C` is a cheap handle: the
 /// connection itself belongs to a task on that runtime.
 pub struct PerWorker<C> {
-    slots: Arc<Mutex<Slots<C>>>,
+    all: Arc<Mutex<Connections<C>>>,
 }
 
-struct Slots<C> {
-    of: HashMap<Id, Slot<C>>,
+struct Connections<C> {
+    of: HashMap<Id, ConnectionState<C>>,
     made: u64,
 }
 
-enum Slot<C> {
+enum ConnectionState<C> {
     Open(Connection<C>),
     /// The attempt with this number is under way.
     Opening(u64, watch::Receiver<Made<C>>),
@@ -49,13 +49,13 @@ pub struct Connection<C> {
     number: u64,
 }
 
-/// An attempt to connect. However it ends, even by a panic, it leaves its slot, so that the next question begins
+/// An attempt to connect. However it ends, even by a panic, it leaves its place, so that the next question begins
 /// another.
 struct Attempt<C> {
-    slots: Arc<Mutex<Slots<C>>>,
+    all: Arc<Mutex<Connections<C>>>,
     runtime: Id,
     number: u64,
-    /// Dropped after the slot is free.
+    /// Dropped after the place is free.
     done: watch::Sender<Made<C>>,
 }
 
@@ -64,8 +64,9 @@ impl<C: Clone> Attempt<C> {
         let number = self.number;
         let made = made.map(|handle| Connection { handle, number });
         if let Ok(open) = &made {
-            let mut slots = lock(&self.slots);
-            slots.of.insert(self.runtime, Slot::Open(open.clone()));
+            let mut all = lock(&self.all);
+            all.of
+                .insert(self.runtime, ConnectionState::Open(open.clone()));
         } else {
             self.free();
         }
@@ -76,11 +77,11 @@ impl<C: Clone> Attempt<C> {
 
 impl<C> Attempt<C> {
     fn free(&self) {
-        let mut slots = lock(&self.slots);
-        if let Some(Slot::Opening(number, _)) = slots.of.get(&self.runtime)
+        let mut all = lock(&self.all);
+        if let Some(ConnectionState::Opening(number, _)) = all.of.get(&self.runtime)
             && *number == self.number
         {
-            slots.of.remove(&self.runtime);
+            all.of.remove(&self.runtime);
         }
     }
 }
@@ -100,9 +101,9 @@ impl<C: Clone + Send + Sync + 'static> PerWorker<C> {
     where
         F: Future<Output = Result<C, Error>> + Send + 'static,
     {
-        let mut opening = match self.slot(connect)? {
-            Slot::Open(open) => return Ok(open),
-            Slot::Opening(_, opening) => opening,
+        let mut opening = match self.state(connect)? {
+            ConnectionState::Open(open) => return Ok(open),
+            ConnectionState::Opening(_, opening) => opening,
         };
         match opening.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(made)) => made.clone(),
@@ -123,27 +124,28 @@ impl<C: Clone + Send + Sync + 'static> PerWorker<C> {
     /// Forgets the connections of all workers. Their server is known to fail, and each worker would otherwise find that
     /// out by itself.
     pub fn hang_up_all(&self) {
-        let mut slots = lock(&self.slots);
-        slots.of.retain(|_, slot| !matches!(slot, Slot::Open(_)));
+        let mut all = lock(&self.all);
+        all.of
+            .retain(|_, state| !matches!(state, ConnectionState::Open(_)));
     }
 
-    fn slot<F>(&self, connect: impl FnOnce() -> F) -> Result<Slot<C>, Error>
+    fn state<F>(&self, connect: impl FnOnce() -> F) -> Result<ConnectionState<C>, Error>
     where
         F: Future<Output = Result<C, Error>> + Send + 'static,
     {
         let runtime = runtime()?;
-        let mut slots = lock(&self.slots);
-        if let Some(slot) = slots.of.get(&runtime) {
-            return Ok(slot.clone());
+        let mut all = lock(&self.all);
+        if let Some(state) = all.of.get(&runtime) {
+            return Ok(state.clone());
         }
-        slots.made += 1;
-        let number = slots.made;
+        all.made += 1;
+        let number = all.made;
         let (done, opening) = watch::channel(None);
-        let slot = Slot::Opening(number, opening);
-        slots.of.insert(runtime, slot.clone());
-        drop(slots);
+        let state = ConnectionState::Opening(number, opening);
+        all.of.insert(runtime, state.clone());
+        drop(all);
         let attempt = Attempt {
-            slots: Arc::clone(&self.slots),
+            all: Arc::clone(&self.all),
             runtime,
             number,
             done,
@@ -156,16 +158,16 @@ impl<C: Clone + Send + Sync + 'static> PerWorker<C> {
                 Err(Error::new(Kind::Unreachable, detail))
             }));
         });
-        Ok(slot)
+        Ok(state)
     }
 
     fn remove(&self, which: impl FnOnce(&Connection<C>) -> bool) {
         let Ok(runtime) = runtime() else { return };
-        let mut slots = lock(&self.slots);
-        if let Some(Slot::Open(open)) = slots.of.get(&runtime)
+        let mut all = lock(&self.all);
+        if let Some(ConnectionState::Open(open)) = all.of.get(&runtime)
             && which(open)
         {
-            slots.of.remove(&runtime);
+            all.of.remove(&runtime);
         }
     }
 }
@@ -175,11 +177,11 @@ fn runtime() -> Result<Id, Error> {
     Ok(handle.id())
 }
 
-fn lock<C>(slots: &Mutex<Slots<C>>) -> MutexGuard<'_, Slots<C>> {
-    slots.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<C>(all: &Mutex<Connections<C>>) -> MutexGuard<'_, Connections<C>> {
+    all.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<C: Clone> Clone for Slot<C> {
+impl<C: Clone> Clone for ConnectionState<C> {
     fn clone(&self) -> Self {
         match self {
             Self::Open(open) => Self::Open(open.clone()),
@@ -190,12 +192,12 @@ impl<C: Clone> Clone for Slot<C> {
 
 impl<C> Default for PerWorker<C> {
     fn default() -> Self {
-        let slots = Slots {
+        let all = Connections {
             of: HashMap::new(),
             made: 0,
         };
         Self {
-            slots: Arc::new(Mutex::new(slots)),
+            all: Arc::new(Mutex::new(all)),
         }
     }
 }

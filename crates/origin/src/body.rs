@@ -8,7 +8,7 @@ use crate::{
     Error, Kind, direct,
     fetch_guard::FetchGuard,
     files::Streamed,
-    link::{Alarm, Driver, Http1, Listening, Slot},
+    link::{Alarm, Driver, Http1, Listening, StreamSlot},
     message::Afterwards,
     pool::Single,
     upload::Upload,
@@ -73,7 +73,7 @@ pub(crate) enum Carrier {
         /// The task that still sends the request's content, if any. It ends with the answer.
         _uploading: Option<Driver>,
         /// Held so that the connection counts as in use.
-        _slot: Slot,
+        _slot: StreamSlot,
     },
     /// The connection belongs to the holder of the upgrade, and there is no body. Its server counts as serving while
     /// this is held.

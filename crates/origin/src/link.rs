@@ -2,7 +2,7 @@
 
 mod http2;
 
-pub(crate) use http2::{Http2, Listening, STREAM_WINDOW, Slot, StreamQueue};
+pub(crate) use http2::{Http2, Listening, STREAM_WINDOW, StreamQueue, StreamSlot};
 
 use crate::{
     Error, Kind, Servers, direct,

@@ -13,7 +13,7 @@ pub(crate) use lane::Single;
 pub(crate) use tend::{forget_gone, release, tend};
 
 use crate::{
-    link::{Http2, Slot, StreamQueue},
+    link::{Http2, StreamQueue, StreamSlot},
     roster::Roster,
 };
 use lane::{Idle, Lane, MultiplexedLink};
@@ -73,7 +73,7 @@ struct Pool {
 
 /// The pool's answer to a fetch that wants a stream on a shared HTTP/2 connection.
 pub(crate) enum Sharing {
-    Open(Slot),
+    Open(StreamSlot),
     /// There is no room on any of the connections, or others wait for it: wait there.
     Full(Arc<StreamQueue>),
     /// Another fetch is making it: ask again when notified.
@@ -172,7 +172,7 @@ pub(crate) fn shared(key: Key<'_>, now: Instant, place: Place) -> Option<Sharing
 
 /// Takes a stream of a connection that has room, unless others wait for it: the last choice is the one on which the server
 /// refused the fetch.
-pub(crate) fn room(key: Key<'_>, now: Instant, refused_by: u64) -> Option<Slot> {
+pub(crate) fn room(key: Key<'_>, now: Instant, refused_by: u64) -> Option<StreamSlot> {
     with_lane(key.origin, key.peer, |lane| {
         if !lane.queue.is_empty() {
             return None;

@@ -27,11 +27,11 @@ const ADDED: usize = 4;
 /// it.
 #[derive(Debug)]
 pub struct Heads {
-    slots: Box<[Slot]>,
+    slots: Box<[HeadSlot]>,
 }
 
 #[derive(Debug, Default)]
-struct Slot {
+struct HeadSlot {
     /// The response that was last requested here. It is unpacked and kept when it is requested again.
     last: u64,
     held: u64,
@@ -41,7 +41,7 @@ struct Slot {
 impl Default for Heads {
     fn default() -> Self {
         Self {
-            slots: (0..SLOTS).map(|_| Slot::default()).collect(),
+            slots: (0..SLOTS).map(|_| HeadSlot::default()).collect(),
         }
     }
 }
@@ -85,7 +85,7 @@ impl Heads {
     }
 }
 
-impl Slot {
+impl HeadSlot {
     /// Whether the head of `stored`, which is not held, is to be kept from now on.
     fn is_to_keep(&self, stored: &Stored) -> bool {
         self.last == stored.id() && stored.fields.len() <= LARGEST

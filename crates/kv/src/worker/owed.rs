@@ -33,11 +33,11 @@ impl<C: Clone + Send + Sync + 'static> PerWorker<C> {
         answer: A,
         patience: Duration,
     ) -> Owed<C, A> {
-        let slots = Arc::clone(&self.slots);
+        let all = Arc::clone(&self.all);
         Owed {
             answer: Some(answer),
             connection: connection.clone(),
-            connections: Self { slots },
+            connections: Self { all },
             patience,
         }
     }
@@ -69,8 +69,8 @@ where
         let (Some(answer), Ok(worker)) = (self.answer.take(), Handle::try_current()) else {
             return;
         };
-        let slots = Arc::clone(&self.connections.slots);
-        let (connections, connection) = (PerWorker { slots }, self.connection.clone());
+        let all = Arc::clone(&self.connections.all);
+        let (connections, connection) = (PerWorker { all }, self.connection.clone());
         let patience = self.patience;
         worker.spawn(async move {
             if timeout(patience, answer).await.is_err() {

@@ -89,7 +89,7 @@ pub async fn serve(
         stop.await;
         tell.notify_one();
     };
-    let service = router(state).into_make_service_with_connect_info::<slots::Slot>();
+    let service = router(state).into_make_service_with_connect_info::<slots::ConnectionSlot>();
     let served = axum::serve(slots::Listener::new(listener), service).with_graceful_shutdown(stop);
     let bound = async {
         stopped.notified().await;

@@ -9,7 +9,7 @@ mod understood;
 pub use request::{Bad, LONGEST_WAIT, Request, USUAL_WAIT, Wait};
 pub use understood::{Answer, Understood};
 
-use super::{Refusal, State, slots::Slot};
+use super::{Refusal, State, slots::ConnectionSlot};
 use axum::{
     Json,
     body::{Body, Bytes},
@@ -36,7 +36,7 @@ const AGAIN: u32 = 2;
 /// Purges what the request names.
 pub(super) async fn purge(
     AppState(state): AppState<Arc<State>>,
-    ConnectInfo(slot): ConnectInfo<Slot>,
+    ConnectInfo(slot): ConnectInfo<ConnectionSlot>,
     fields: HeaderMap,
     body: Body,
 ) -> Result<Json<Answer>, Refusal> {

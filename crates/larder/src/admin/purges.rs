@@ -1,6 +1,6 @@
 //! `GET /purges`: reports what was purged, for programs that keep pages elsewhere.
 
-use super::{Refusal, State, slots::Slot};
+use super::{Refusal, State, slots::ConnectionSlot};
 use crate::config::value::Word;
 use axum::{
     Json,
@@ -56,7 +56,7 @@ impl From<Since> for Purges {
 /// Reports what was purged, at once or when a purge comes.
 pub(super) async fn purges(
     AppState(state): AppState<Arc<State>>,
-    ConnectInfo(slot): ConnectInfo<Slot>,
+    ConnectInfo(slot): ConnectInfo<ConnectionSlot>,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<Purges>, Refusal> {
     let bad = |what: String| Refusal::new(StatusCode::BAD_REQUEST, what);

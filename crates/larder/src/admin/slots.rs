@@ -97,12 +97,12 @@ impl Slots {
 
 /// A connection's slot.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(super) struct ConnectionSlot {
     slots: Arc<Mutex<Slots>>,
     number: u64,
 }
 
-impl Slot {
+impl ConnectionSlot {
     /// Its connection now does what `next` makes of what it did, and of the time.
     fn turn(&self, next: impl FnOnce(Does, u64) -> Does) {
         let mut slots = lock(&self.slots);
@@ -151,7 +151,7 @@ impl Slot {
     }
 }
 
-impl Connected<IncomingStream<'_, Listener>> for Slot {
+impl Connected<IncomingStream<'_, Listener>> for ConnectionSlot {
     fn connect_info(stream: IncomingStream<'_, Listener>) -> Self {
         stream.io().slot().clone()
     }
@@ -163,7 +163,7 @@ fn lock(slots: &Mutex<Slots>) -> MutexGuard<'_, Slots> {
 
 /// Keeps the slot of a request's connection until the request is answered.
 pub(super) async fn keep(
-    ConnectInfo(slot): ConnectInfo<Slot>,
+    ConnectInfo(slot): ConnectInfo<ConnectionSlot>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -172,10 +172,10 @@ pub(super) async fn keep(
 }
 
 /// Says that a request is at work, until it is dropped.
-struct AtWork(Slot);
+struct AtWork(ConnectionSlot);
 
 impl AtWork {
-    fn begin(slot: Slot) -> Self {
+    fn begin(slot: ConnectionSlot) -> Self {
         slot.turn(|_, _| Does::Works);
         Self(slot)
     }
@@ -221,7 +221,7 @@ impl serve::Listener for Listener {
                 continue;
             };
             let slots = Arc::clone(&self.slots);
-            let slot = Slot { slots, number };
+            let slot = ConnectionSlot { slots, number };
             return (Connection::new(stream, gone, slot), address);
         }
     }

@@ -5,7 +5,7 @@ use crate::{
     Error, Kind,
     connect::{self, Speaks},
     direct, fastcgi,
-    link::{Http1, Http2, Slot, StreamQueue},
+    link::{Http1, Http2, StreamQueue, StreamSlot},
     pool::{self, Key, Place, Sharing, Single},
 };
 use std::time::Duration;
@@ -22,7 +22,7 @@ const JUST_USED: Duration = Duration::from_secs(1);
 pub(super) enum Connection {
     Direct(direct::Link),
     Http1(Http1),
-    Http2(Slot),
+    Http2(StreamSlot),
     FastCgi(fastcgi::Link),
 }
 

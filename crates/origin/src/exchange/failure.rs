@@ -13,8 +13,8 @@ pub(crate) enum Failure {
         /// Whether the connection was a reused one that had just been closed. That is nobody's fault.
         stale: bool,
     },
-    /// The server refused the request on this HTTP/2 connection (`Slot::connection`), without having begun with it. Another
-    /// may take it.
+    /// The server refused the request on this HTTP/2 connection (`StreamSlot::connection`), without having begun with
+    /// it. Another may take it.
     Refused {
         request: Box<Request<Outgoing>>,
         error: Error,

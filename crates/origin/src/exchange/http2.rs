@@ -8,7 +8,7 @@ use crate::{
     body::Incoming,
     http2,
     leave::Leave,
-    link::{Driver, Slot},
+    link::{Driver, StreamSlot},
     message,
     upload::Outgoing,
     wait::Lost,
@@ -23,14 +23,14 @@ use uploading::Unanswered;
 /// takes.
 pub(super) struct Arrived {
     pub(super) response: Response<Incoming>,
-    pub(super) slot: Slot,
+    pub(super) slot: StreamSlot,
     pub(super) uploading: Option<Driver>,
 }
 
 /// Sends the request and waits for the head. `told` is called with interim responses. A request that the server had not
 /// begun with comes back if its content was [kept](Outgoing::keep).
 pub(super) async fn ask(
-    mut slot: Slot,
+    mut slot: StreamSlot,
     request: Request<Outgoing>,
     leave: Option<Leave>,
     told: impl Fn(StatusCode, &HeaderMap),
@@ -80,7 +80,7 @@ pub(super) async fn ask(
 
 /// Waits for the final head.
 async fn arrival(
-    (answer, slot): (&mut ResponseFuture, &Slot),
+    (answer, slot): (&mut ResponseFuture, &StreamSlot),
     leave: Option<Leave>,
     told: impl Fn(StatusCode, &HeaderMap),
 ) -> Result<Response<http2::Incoming>, Error> {

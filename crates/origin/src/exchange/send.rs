@@ -7,7 +7,7 @@ use crate::{
     connect::Speaks,
     direct, fastcgi,
     leave::Leave,
-    link::{Http1, Slot, alarm},
+    link::{Http1, StreamSlot, alarm},
     message::{self, Afterwards, Announced},
     spares,
     upload::{Outgoing, Upload},
@@ -123,7 +123,7 @@ impl Attempt<'_> {
 
     pub(super) async fn send_http2(
         &self,
-        slot: Slot,
+        slot: StreamSlot,
         request: Request<Outgoing>,
     ) -> Result<ExchangeAnswer, Failure> {
         let had_answered = slot.has_answered();

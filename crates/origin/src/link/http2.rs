@@ -6,7 +6,7 @@ mod listening;
 mod slot;
 
 pub(crate) use listening::Listening;
-pub(crate) use slot::{Slot, StreamQueue};
+pub(crate) use slot::{StreamQueue, StreamSlot};
 
 use super::Driver;
 use crate::{

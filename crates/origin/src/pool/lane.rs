@@ -2,7 +2,7 @@
 
 use crate::{
     direct, fastcgi,
-    link::{Http1, Http2, Slot, StreamQueue},
+    link::{Http1, Http2, StreamQueue, StreamSlot},
 };
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::Instant};
@@ -49,7 +49,7 @@ impl Lane {
 
     /// Takes a stream of the first HTTP/2 connection that has room. The one that has refused the fetch before
     /// is the last choice, if there may be no more of them.
-    pub(super) fn open(&mut self, now: Instant, refused_by: Option<u64>) -> Option<Slot> {
+    pub(super) fn open(&mut self, now: Instant, refused_by: Option<u64>) -> Option<StreamSlot> {
         let has_room = |one: &MultiplexedLink| one.link.has_room();
         let is_other = |one: &MultiplexedLink| refused_by != Some(one.link.number());
         let other = self

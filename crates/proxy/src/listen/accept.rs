@@ -13,7 +13,7 @@ use super::{
     direct::Desk,
     drain::Drain,
     fault::Fault,
-    limiter::{ConnectionLimiter, Slot},
+    limiter::{ConnectionLimiter, ConnectionSlot},
     own,
     socket::Socket,
     task,
@@ -170,7 +170,11 @@ impl<S: Serve> WorkerListener<S> {
 }
 
 /// Returns `false` if the address has as many connections as it may.
-pub(super) fn claim_address(slot: &mut Slot, peer: Option<SocketAddr>, limits: &Limits) -> bool {
+pub(super) fn claim_address(
+    slot: &mut ConnectionSlot,
+    peer: Option<SocketAddr>,
+    limits: &Limits,
+) -> bool {
     match (peer, limits.connections_per_address) {
         (Some(peer), Some(most)) => slot.claim_address(peer.ip(), most),
         _ => true,

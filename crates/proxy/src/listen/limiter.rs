@@ -88,14 +88,18 @@ impl ConnectionLimiter {
     }
 
     /// Takes a place among all connections; `None` if there is none.
-    pub(super) fn claim(self: &Arc<Self>, most: usize, counters: &Arc<Counters>) -> Option<Slot> {
+    pub(super) fn claim(
+        self: &Arc<Self>,
+        most: usize,
+        counters: &Arc<Counters>,
+    ) -> Option<ConnectionSlot> {
         if self.open.fetch_add(1, Relaxed) >= most {
             self.open.fetch_sub(1, Relaxed);
             add(&counters.refused, 1);
             return None;
         }
         add(&counters.accepted, 1);
-        Some(Slot {
+        Some(ConnectionSlot {
             limiter: Arc::clone(self),
             counters: Arc::clone(counters),
             address: None,
@@ -105,13 +109,13 @@ impl ConnectionLimiter {
 
 /// A connection's place, given back on drop.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct ConnectionSlot {
     limiter: Arc<ConnectionLimiter>,
     counters: Arc<Counters>,
     address: Option<IpAddr>,
 }
 
-impl Slot {
+impl ConnectionSlot {
     /// Takes a place among the connections of `address` too; `false` if there is none.
     pub(super) fn claim_address(&mut self, address: IpAddr, most: usize) -> bool {
         let block = block_of(address);
@@ -131,7 +135,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.limiter.open.fetch_sub(1, Relaxed);
         add(&self.counters.closed, 1);

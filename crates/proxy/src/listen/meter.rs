@@ -7,7 +7,9 @@ mod write;
 
 pub(super) use head::SHORT;
 
-use super::{check::request_length, config::Limits, limiter::Slot, stream::Stream, watch::Watch};
+use super::{
+    check::request_length, config::Limits, limiter::ConnectionSlot, stream::Stream, watch::Watch,
+};
 use bytes::{Buf, Bytes};
 use origin::http2::{Frames, Gathering};
 use std::{mem, sync::Arc};
@@ -40,11 +42,16 @@ pub(super) struct Meter {
     /// Whether `hyper` has yet to learn of that end.
     end_held: bool,
     /// Held as long as the socket is open, through an upgrade too.
-    _slot: Slot,
+    _slot: ConnectionSlot,
 }
 
 impl Meter {
-    pub(super) fn new(stream: Stream, watch: Arc<Watch>, limits: &Limits, slot: Slot) -> Self {
+    pub(super) fn new(
+        stream: Stream,
+        watch: Arc<Watch>,
+        limits: &Limits,
+        slot: ConnectionSlot,
+    ) -> Self {
         Self {
             stream,
             watch,

@@ -7,7 +7,7 @@ use super::{
     counters::add,
     direct::Desk,
     http1, http2,
-    limiter::Slot,
+    limiter::ConnectionSlot,
     meter::Meter,
     proxy_protocol::{self, Header},
     service::Session,
@@ -46,7 +46,7 @@ pub(super) fn expects_proxy(config: &ListenConfig, peer: Option<SocketAddr>) -> 
 pub(super) async fn run<S: Serve>(
     place: Rc<WorkerListener<S>>,
     accepted: Accepted,
-    slot: Slot,
+    slot: ConnectionSlot,
     watch: Arc<Watch>,
     limits: Arc<Limits>,
 ) {
@@ -101,7 +101,7 @@ struct Opened {
     stream: Stream,
     facts: Connection,
     protocol: Protocol,
-    slot: Slot,
+    slot: ConnectionSlot,
 }
 
 /// Reads the PROXY protocol header, does the TLS handshake and detects the protocol; `None` if that fails, and nothing
@@ -109,7 +109,7 @@ struct Opened {
 async fn open<S: Serve>(
     place: &WorkerListener<S>,
     accepted: Accepted,
-    mut slot: Slot,
+    mut slot: ConnectionSlot,
     watch: &Arc<Watch>,
     limits: &Limits,
 ) -> Option<Opened> {

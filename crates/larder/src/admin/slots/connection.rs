@@ -1,6 +1,6 @@
 //! A connection of the admin API, which ends when another takes its slot.
 
-use super::Slot;
+use super::ConnectionSlot;
 use std::{
     io::{self, ErrorKind},
     pin::Pin,
@@ -18,15 +18,19 @@ use tokio::{
 pub(in crate::admin) struct Connection {
     stream: TcpStream,
     gone: oneshot::Receiver<()>,
-    slot: Slot,
+    slot: ConnectionSlot,
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, gone: oneshot::Receiver<()>, slot: Slot) -> Self {
+    pub(super) fn new(
+        stream: TcpStream,
+        gone: oneshot::Receiver<()>,
+        slot: ConnectionSlot,
+    ) -> Self {
         Self { stream, gone, slot }
     }
 
-    pub(super) fn slot(&self) -> &Slot {
+    pub(super) fn slot(&self) -> &ConnectionSlot {
         &self.slot
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     line::{Bad, Heed, Line},
-    slot::{Slot, Unit},
+    meaning::{Meaning, Unit},
     template::{unescaped, until},
     value,
 };
@@ -10,13 +10,13 @@ use http::header;
 use std::net::IpAddr;
 
 /// The parts after the bytes, in order; a line may end before any of them.
-const TAIL: [(Slot, bool); 6] = [
-    (Slot::RequestField(header::REFERER), true),
-    (Slot::RequestField(header::USER_AGENT), true),
-    (Slot::Answered, true),
-    (Slot::Reason, true),
-    (Slot::OriginTime(Unit::Seconds), false),
-    (Slot::Took(Unit::Seconds), false),
+const TAIL: [(Meaning, bool); 6] = [
+    (Meaning::RequestField(header::REFERER), true),
+    (Meaning::RequestField(header::USER_AGENT), true),
+    (Meaning::Answered, true),
+    (Meaning::Reason, true),
+    (Meaning::OriginTime(Unit::Seconds), false),
+    (Meaning::Took(Unit::Seconds), false),
 ];
 
 /// Parses a line: `client ident user [time] "request" status bytes`, and as much of the tail as there is. The host may
@@ -42,34 +42,34 @@ pub fn parse<'a>(line: &'a [u8], heed: &Heed) -> Result<Line<'a>, Bad> {
     let (bytes, mut rest) = until(rest, b" ").unwrap_or((rest, &[]));
     if let Some(host) = host {
         let (name, port) = without_port(host);
-        read.put(&Slot::ServerName, name.into(), heed)?;
+        read.put(&Meaning::ServerName, name.into(), heed)?;
         match port {
-            b"80" => read.put(&Slot::Tls, b"http".into(), heed)?,
-            b"443" => read.put(&Slot::Tls, b"https".into(), heed)?,
+            b"80" => read.put(&Meaning::Tls, b"http".into(), heed)?,
+            b"443" => read.put(&Meaning::Tls, b"https".into(), heed)?,
             _ => {}
         }
     }
-    read.put(&Slot::Client, client.into(), heed)?;
-    read.put(&Slot::User, user.into(), heed)?;
-    read.put(&Slot::Time, time.into(), heed)?;
-    read.put(&Slot::Request, unescaped(request), heed)?;
-    read.put(&Slot::Status, status.into(), heed)?;
-    read.put(&Slot::Bytes, bytes.into(), heed)?;
-    for (slot, quoted) in &TAIL {
+    read.put(&Meaning::Client, client.into(), heed)?;
+    read.put(&Meaning::User, user.into(), heed)?;
+    read.put(&Meaning::Time, time.into(), heed)?;
+    read.put(&Meaning::Request, unescaped(request), heed)?;
+    read.put(&Meaning::Status, status.into(), heed)?;
+    read.put(&Meaning::Bytes, bytes.into(), heed)?;
+    for (meaning, quoted) in &TAIL {
         let Some((text, after)) = piece(rest, *quoted) else {
             break;
         };
         // Servers append what they like: only text that begins as Larder's does is taken for Larder's.
-        if *slot == Slot::Answered && !is_ours(text) {
+        if *meaning == Meaning::Answered && !is_ours(text) {
             break;
         }
         rest = after;
-        let wanted = match slot {
-            Slot::RequestField(name) => heed.heeds(name),
+        let wanted = match meaning {
+            Meaning::RequestField(name) => heed.heeds(name),
             _ => true,
         };
         if wanted {
-            read.put(slot, unescaped(text), heed)?;
+            read.put(meaning, unescaped(text), heed)?;
         }
     }
     read.finish()

@@ -2,8 +2,8 @@
 
 use super::{
     line::{Bad, Heed, Line},
+    meaning::Meaning,
     names,
-    slot::Slot,
 };
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::{borrow::Cow, fmt};
@@ -43,9 +43,9 @@ struct Object<'a, 'h> {
 }
 
 impl<'a> Object<'a, '_> {
-    fn put<E: Error>(&mut self, slot: &Slot, text: Cow<'a, [u8]>) -> Result<(), E> {
+    fn put<E: Error>(&mut self, meaning: &Meaning, text: Cow<'a, [u8]>) -> Result<(), E> {
         // Caddy writes how long it took as a number of seconds, and again as the time of the line's own key.
-        self.line.put(slot, text, self.heed).map_err(|bad| {
+        self.line.put(meaning, text, self.heed).map_err(|bad| {
             self.bad = Some(bad);
             E::custom(bad)
         })
@@ -71,9 +71,9 @@ impl<'a> Visitor<'a> for &mut Object<'a, '_> {
         let own = self.path.len();
         while let Some(Key(key)) = map.next_key()? {
             self.path.push_str(&key);
-            let slot = names::key(&self.path);
+            let meaning = names::key(&self.path);
             let object = &mut *self;
-            map.next_value_seed(Value { object, slot })?;
+            map.next_value_seed(Value { object, meaning })?;
             self.path.truncate(own);
         }
         Ok(())
@@ -83,7 +83,7 @@ impl<'a> Visitor<'a> for &mut Object<'a, '_> {
 /// A value, and its meaning.
 struct Value<'o, 'a, 'h> {
     object: &'o mut Object<'a, 'h>,
-    slot: Option<Slot>,
+    meaning: Option<Meaning>,
 }
 
 impl<'a> DeserializeSeed<'a> for Value<'_, 'a, '_> {
@@ -102,15 +102,17 @@ impl<'a> Visitor<'a> for Value<'_, 'a, '_> {
     }
 
     fn visit_borrowed_str<E: Error>(self, text: &'a str) -> Result<(), E> {
-        match &self.slot {
-            Some(slot) => self.object.put(slot, Cow::Borrowed(text.as_bytes())),
+        match &self.meaning {
+            Some(meaning) => self.object.put(meaning, Cow::Borrowed(text.as_bytes())),
             None => Ok(()),
         }
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        match &self.slot {
-            Some(slot) => self.object.put(slot, Cow::Owned(text.as_bytes().to_vec())),
+        match &self.meaning {
+            Some(meaning) => self
+                .object
+                .put(meaning, Cow::Owned(text.as_bytes().to_vec())),
             None => Ok(()),
         }
     }
@@ -137,7 +139,7 @@ impl<'a> Visitor<'a> for Value<'_, 'a, '_> {
 
     /// Fields have a list of lines.
     fn visit_seq<A: SeqAccess<'a>>(self, mut list: A) -> Result<(), A::Error> {
-        let Self { object, slot } = self;
+        let Self { object, meaning } = self;
         if object.depth >= DEEPEST {
             while list.next_element::<IgnoredAny>()?.is_some() {}
             return Ok(());
@@ -146,7 +148,7 @@ impl<'a> Visitor<'a> for Value<'_, 'a, '_> {
         loop {
             let one = Value {
                 object: &mut *object,
-                slot: slot.clone(),
+                meaning: meaning.clone(),
             };
             if list.next_element_seed(one)?.is_none() {
                 break;
@@ -172,10 +174,10 @@ impl<'a> Visitor<'a> for Value<'_, 'a, '_> {
 
 impl Value<'_, '_, '_> {
     fn written<E: Error>(self, value: impl fmt::Display) -> Result<(), E> {
-        match &self.slot {
-            Some(slot) => self
+        match &self.meaning {
+            Some(meaning) => self
                 .object
-                .put(slot, Cow::Owned(value.to_string().into_bytes())),
+                .put(meaning, Cow::Owned(value.to_string().into_bytes())),
             None => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 //! One line of a log, as far as it describes a request and its answer.
 
-use super::{slot::Slot, stamp, value};
+use super::{meaning::Meaning, stamp, value};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use rules::time::Time;
 use std::{borrow::Cow, collections::HashSet, fmt, net::IpAddr, time::Duration};
@@ -109,43 +109,48 @@ impl Heed {
 }
 
 impl<'a> Line<'a> {
-    /// Stores the content of `slot`. `-` and an empty text mean that it is not known.
-    pub(super) fn put(&mut self, slot: &Slot, text: Cow<'a, [u8]>, heed: &Heed) -> Result<(), Bad> {
+    /// Stores the content of a part with this `meaning`. `-` and an empty text mean that it is not known.
+    pub(super) fn put(
+        &mut self,
+        meaning: &Meaning,
+        text: Cow<'a, [u8]>,
+        heed: &Heed,
+    ) -> Result<(), Bad> {
         if matches!(&*text, b"" | b"-") {
             return Ok(());
         }
-        match slot {
-            // `02:36:00`, with the date in another slot.
-            Slot::Time if text.get(2) == Some(&b':') => self.clock = Some(text),
-            Slot::Time => self.put_time(stamp::read(&text).ok_or(Bad::Time)?),
-            Slot::Date => self.date = Some(text),
-            Slot::Client => self.client = value::client(&text),
+        match meaning {
+            // `02:36:00`, with the date in another part.
+            Meaning::Time if text.get(2) == Some(&b':') => self.clock = Some(text),
+            Meaning::Time => self.put_time(stamp::read(&text).ok_or(Bad::Time)?),
+            Meaning::Date => self.date = Some(text),
+            Meaning::Client => self.client = value::client(&text),
             // Only a client that sent credentials has a name.
-            Slot::User => put_field(&mut self.request, &http::header::AUTHORIZATION, b"Basic"),
-            Slot::Tls => self.tls = value::tls(&text),
-            Slot::Method => self.method = Some(text),
-            Slot::Host => self.host = Some(text),
+            Meaning::User => put_field(&mut self.request, &http::header::AUTHORIZATION, b"Basic"),
+            Meaning::Tls => self.tls = value::tls(&text),
+            Meaning::Method => self.method = Some(text),
+            Meaning::Host => self.host = Some(text),
             // The name of a server that serves any host.
-            Slot::ServerName if *text == *b"_" => {}
-            Slot::ServerName => self.server_name = Some(text),
-            Slot::Target => self.target = Some(text),
-            Slot::Path => self.path = Some(text),
-            Slot::Query => self.query = Some(text),
-            Slot::Request => self.put_request(text)?,
-            Slot::Status => self.status = Some(value::status(&text).ok_or(Bad::Status)?),
-            Slot::Bytes => self.bytes = value::whole(&text),
-            Slot::AllBytes => self.all_bytes = value::whole(&text),
-            Slot::Took(unit) => self.took = value::duration(&text, *unit),
-            Slot::OriginTime(unit) => self.origin_time = value::duration(&text, *unit),
-            Slot::Answered => self.answered = value::answered(&text),
-            Slot::Reason => self.reason = Some(text),
-            Slot::RequestField(name) if heed.heeds(name) => {
+            Meaning::ServerName if *text == *b"_" => {}
+            Meaning::ServerName => self.server_name = Some(text),
+            Meaning::Target => self.target = Some(text),
+            Meaning::Path => self.path = Some(text),
+            Meaning::Query => self.query = Some(text),
+            Meaning::Request => self.put_request(text)?,
+            Meaning::Status => self.status = Some(value::status(&text).ok_or(Bad::Status)?),
+            Meaning::Bytes => self.bytes = value::whole(&text),
+            Meaning::AllBytes => self.all_bytes = value::whole(&text),
+            Meaning::Took(unit) => self.took = value::duration(&text, *unit),
+            Meaning::OriginTime(unit) => self.origin_time = value::duration(&text, *unit),
+            Meaning::Answered => self.answered = value::answered(&text),
+            Meaning::Reason => self.reason = Some(text),
+            Meaning::RequestField(name) if heed.heeds(name) => {
                 put_field(&mut self.request, name, &text);
             }
-            Slot::ResponseField(name) if heed.heeds(name) => {
+            Meaning::ResponseField(name) if heed.heeds(name) => {
                 put_field(&mut self.response, name, &text);
             }
-            Slot::RequestField(_) | Slot::ResponseField(_) | Slot::Skip => {}
+            Meaning::RequestField(_) | Meaning::ResponseField(_) | Meaning::Skip => {}
         }
         Ok(())
     }

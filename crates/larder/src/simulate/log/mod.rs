@@ -8,7 +8,7 @@
 //! | `json` | an object on each line: Larder, Caddy, nginx |
 //! | `w3c` | `CloudFront` and others that begin with `#Fields:` |
 //! | `line` | a line, as far as it describes a request and its answer |
-//! | `slot`, `names` | what a part of a line means, and what each server calls it |
+//! | `meaning`, `names` | what a part of a line means, and what each server calls it |
 //! | `value`, `stamp` | values and times as servers write them |
 //! | `source` | files, compressed or not, as blocks of lines |
 
@@ -16,8 +16,8 @@ pub mod combined;
 pub mod format;
 pub mod json;
 mod line;
+mod meaning;
 mod names;
-mod slot;
 pub mod source;
 mod stamp;
 pub mod template;

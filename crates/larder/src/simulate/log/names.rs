@@ -1,39 +1,39 @@
 //! The names that servers give to the parts of a line.
 
-use super::slot::{Slot, Unit};
+use super::meaning::{Meaning, Unit};
 use http::{HeaderName, header};
 
 /// Returns the meaning of a variable of nginx; `None` if it is of no use here.
-pub(super) fn nginx(variable: &str) -> Option<Slot> {
+pub(super) fn nginx(variable: &str) -> Option<Meaning> {
     if let Some(name) = variable.strip_prefix("http_") {
-        return field(name).map(Slot::RequestField);
+        return field(name).map(Meaning::RequestField);
     }
     let sent = ["sent_http_", "upstream_http_"]
         .iter()
         .find_map(|prefix| variable.strip_prefix(prefix));
     if let Some(name) = sent {
-        return field(name).map(Slot::ResponseField);
+        return field(name).map(Meaning::ResponseField);
     }
     Some(match variable {
-        "remote_addr" => Slot::Client,
-        "remote_user" => Slot::User,
-        "time_local" | "time_iso8601" | "msec" => Slot::Time,
-        "request" => Slot::Request,
-        "request_method" => Slot::Method,
-        "request_uri" => Slot::Target,
+        "remote_addr" => Meaning::Client,
+        "remote_user" => Meaning::User,
+        "time_local" | "time_iso8601" | "msec" => Meaning::Time,
+        "request" => Meaning::Request,
+        "request_method" => Meaning::Method,
+        "request_uri" => Meaning::Target,
         // `/index.php` for every page in many applications.
-        "uri" | "document_uri" => Slot::Path,
-        "args" | "query_string" => Slot::Query,
-        "scheme" | "https" | "ssl_protocol" => Slot::Tls,
-        "host" => Slot::Host,
-        "server_name" => Slot::ServerName,
-        "status" => Slot::Status,
-        "body_bytes_sent" => Slot::Bytes,
-        "bytes_sent" => Slot::AllBytes,
-        "request_time" => Slot::Took(Unit::Seconds),
-        "upstream_response_time" => Slot::OriginTime(Unit::Seconds),
-        "upstream_cache_status" => Slot::Answered,
-        "content_type" => Slot::RequestField(header::CONTENT_TYPE),
+        "uri" | "document_uri" => Meaning::Path,
+        "args" | "query_string" => Meaning::Query,
+        "scheme" | "https" | "ssl_protocol" => Meaning::Tls,
+        "host" => Meaning::Host,
+        "server_name" => Meaning::ServerName,
+        "status" => Meaning::Status,
+        "body_bytes_sent" => Meaning::Bytes,
+        "bytes_sent" => Meaning::AllBytes,
+        "request_time" => Meaning::Took(Unit::Seconds),
+        "upstream_response_time" => Meaning::OriginTime(Unit::Seconds),
+        "upstream_cache_status" => Meaning::Answered,
+        "content_type" => Meaning::RequestField(header::CONTENT_TYPE),
         _ => return None,
     })
 }
@@ -45,29 +45,29 @@ fn field(name: &str) -> Option<HeaderName> {
 
 /// Returns the meaning of a directive in formats of Apache and varnishncsa: its letter, and the text in braces before
 /// it.
-pub(super) fn ncsa(letter: char, argument: &str) -> Option<Slot> {
+pub(super) fn ncsa(letter: char, argument: &str) -> Option<Meaning> {
     let named = |name: &str| HeaderName::from_bytes(name.as_bytes()).ok();
     Some(match (letter, argument) {
-        ('h' | 'a', _) => Slot::Client,
-        ('u', _) => Slot::User,
-        ('t', "" | "sec" | "msec" | "usec") => Slot::Time,
-        ('r', _) => Slot::Request,
-        ('m', _) => Slot::Method,
-        ('U', _) => Slot::Path,
-        ('q', _) => Slot::Query,
-        ('s', _) => Slot::Status,
-        ('b' | 'B', _) => Slot::Bytes,
-        ('O', _) => Slot::AllBytes,
-        ('D', _) | ('T', "us") => Slot::Took(Unit::Micros),
-        ('T', "ms") => Slot::Took(Unit::Millis),
-        ('T', _) => Slot::Took(Unit::Seconds),
-        ('v' | 'V', _) => Slot::ServerName,
-        ('i', name) if name.eq_ignore_ascii_case("host") => Slot::Host,
-        ('i', name) if name.eq_ignore_ascii_case("x-forwarded-proto") => Slot::Tls,
-        ('i', name) => Slot::RequestField(named(name)?),
-        ('o', name) => Slot::ResponseField(named(name)?),
-        ('x', "Varnish:time_firstbyte") => Slot::OriginTime(Unit::Seconds),
-        ('x', "Varnish:hitmiss" | "Varnish:handling") => Slot::Answered,
+        ('h' | 'a', _) => Meaning::Client,
+        ('u', _) => Meaning::User,
+        ('t', "" | "sec" | "msec" | "usec") => Meaning::Time,
+        ('r', _) => Meaning::Request,
+        ('m', _) => Meaning::Method,
+        ('U', _) => Meaning::Path,
+        ('q', _) => Meaning::Query,
+        ('s', _) => Meaning::Status,
+        ('b' | 'B', _) => Meaning::Bytes,
+        ('O', _) => Meaning::AllBytes,
+        ('D', _) | ('T', "us") => Meaning::Took(Unit::Micros),
+        ('T', "ms") => Meaning::Took(Unit::Millis),
+        ('T', _) => Meaning::Took(Unit::Seconds),
+        ('v' | 'V', _) => Meaning::ServerName,
+        ('i', name) if name.eq_ignore_ascii_case("host") => Meaning::Host,
+        ('i', name) if name.eq_ignore_ascii_case("x-forwarded-proto") => Meaning::Tls,
+        ('i', name) => Meaning::RequestField(named(name)?),
+        ('o', name) => Meaning::ResponseField(named(name)?),
+        ('x', "Varnish:time_firstbyte") => Meaning::OriginTime(Unit::Seconds),
+        ('x', "Varnish:hitmiss" | "Varnish:handling") => Meaning::Answered,
         _ => return None,
     })
 }
@@ -75,66 +75,66 @@ pub(super) fn ncsa(letter: char, argument: &str) -> Option<Slot> {
 /// Returns the meaning of a key in a JSON log or of a column in a W3C log. Keys of nested objects are joined by dots.
 /// If several keys mean the same, a line has only one of them, or they agree, or [`Line::put`](super::Line) knows the
 /// better one.
-pub(super) fn key(name: &str) -> Option<Slot> {
+pub(super) fn key(name: &str) -> Option<Meaning> {
     Some(match name {
         "time" | "ts" | "timestamp" | "@timestamp" | "time_iso8601" | "time_local" | "msec"
-        | "datetime" => Slot::Time,
-        "date" => Slot::Date,
+        | "datetime" => Meaning::Time,
+        "date" => Meaning::Date,
         "client" | "c-ip" | "remote_addr" | "remote_ip" | "client_ip" | "request.client_ip"
-        | "request.remote_ip" => Slot::Client,
-        "user" | "remote_user" | "cs-username" | "user_id" => Slot::User,
-        "scheme" | "cs-protocol" | "request.tls.version" | "https" | "ssl_protocol" => Slot::Tls,
-        "method" | "request_method" | "cs-method" | "request.method" => Slot::Method,
-        "host" | "x-host-header" | "cs-host" | "http_host" | "request.host" => Slot::Host,
-        "server_name" | "vhost" => Slot::ServerName,
-        "target" | "request_uri" | "cs-uri" | "request.uri" => Slot::Target,
-        "uri" | "document_uri" | "url" | "path" | "cs-uri-stem" => Slot::Path,
-        "query" | "args" | "query_string" | "cs-uri-query" => Slot::Query,
-        "request" => Slot::Request,
-        "status" | "sc-status" | "response_code" => Slot::Status,
-        "bytes" | "size" | "body_bytes_sent" | "sc-content-len" | "response_size" => Slot::Bytes,
-        "bytes_sent" | "sc-bytes" => Slot::AllBytes,
-        "took_ms" | "duration_ms" | "request_time_ms" => Slot::Took(Unit::Millis),
-        "request_time" | "duration" => Slot::Took(Unit::Seconds),
-        "time-taken" => Slot::Took(Unit::ByPoint),
-        "origin_ms" => Slot::OriginTime(Unit::Millis),
-        "upstream_response_time" | "origin-lbl" => Slot::OriginTime(Unit::Seconds),
+        | "request.remote_ip" => Meaning::Client,
+        "user" | "remote_user" | "cs-username" | "user_id" => Meaning::User,
+        "scheme" | "cs-protocol" | "request.tls.version" | "https" | "ssl_protocol" => Meaning::Tls,
+        "method" | "request_method" | "cs-method" | "request.method" => Meaning::Method,
+        "host" | "x-host-header" | "cs-host" | "http_host" | "request.host" => Meaning::Host,
+        "server_name" | "vhost" => Meaning::ServerName,
+        "target" | "request_uri" | "cs-uri" | "request.uri" => Meaning::Target,
+        "uri" | "document_uri" | "url" | "path" | "cs-uri-stem" => Meaning::Path,
+        "query" | "args" | "query_string" | "cs-uri-query" => Meaning::Query,
+        "request" => Meaning::Request,
+        "status" | "sc-status" | "response_code" => Meaning::Status,
+        "bytes" | "size" | "body_bytes_sent" | "sc-content-len" | "response_size" => Meaning::Bytes,
+        "bytes_sent" | "sc-bytes" => Meaning::AllBytes,
+        "took_ms" | "duration_ms" | "request_time_ms" => Meaning::Took(Unit::Millis),
+        "request_time" | "duration" => Meaning::Took(Unit::Seconds),
+        "time-taken" => Meaning::Took(Unit::ByPoint),
+        "origin_ms" => Meaning::OriginTime(Unit::Millis),
+        "upstream_response_time" | "origin-lbl" => Meaning::OriginTime(Unit::Seconds),
         "cache" | "upstream_cache_status" | "cache_status" | "x-edge-response-result-type" => {
-            Slot::Answered
+            Meaning::Answered
         }
-        "reason" => Slot::Reason,
+        "reason" => Meaning::Reason,
         "referer" | "referrer" | "http_referer" | "http_referrer" => {
-            Slot::RequestField(header::REFERER)
+            Meaning::RequestField(header::REFERER)
         }
-        "user_agent" | "http_user_agent" | "agent" => Slot::RequestField(header::USER_AGENT),
-        "content_type" | "sc-content-type" => Slot::ResponseField(header::CONTENT_TYPE),
-        "cache_control" => Slot::ResponseField(header::CACHE_CONTROL),
+        "user_agent" | "http_user_agent" | "agent" => Meaning::RequestField(header::USER_AGENT),
+        "content_type" | "sc-content-type" => Meaning::ResponseField(header::CONTENT_TYPE),
+        "cache_control" => Meaning::ResponseField(header::CACHE_CONTROL),
         _ => return described(name),
     })
 }
 
 /// Returns the field that a key names: `request.headers.Accept`, `resp_headers.Vary`, `sent_http_vary`, `cs(Cookie)`,
 /// `sc(Vary)`.
-fn described(name: &str) -> Option<Slot> {
+fn described(name: &str) -> Option<Meaning> {
     let between = |prefix: &str, end: &str| name.strip_prefix(prefix)?.strip_suffix(end);
     let field_of = |name: &str| HeaderName::from_bytes(name.as_bytes()).ok();
     if let Some(name) = between("request.headers.", "") {
-        return field_of(name).map(Slot::RequestField);
+        return field_of(name).map(Meaning::RequestField);
     }
     if let Some(name) = between("resp_headers.", "").or_else(|| between("response_headers.", "")) {
-        return field_of(name).map(Slot::ResponseField);
+        return field_of(name).map(Meaning::ResponseField);
     }
     if let Some(name) = between("cs(", ")") {
         // CloudFront writes the name of its own distribution here, and the host in `x-host-header`.
         let is_host = name.eq_ignore_ascii_case("host");
         return if is_host {
-            Some(Slot::ServerName)
+            Some(Meaning::ServerName)
         } else {
-            field_of(name).map(Slot::RequestField)
+            field_of(name).map(Meaning::RequestField)
         };
     }
     if let Some(name) = between("sc(", ")") {
-        return field_of(name).map(Slot::ResponseField);
+        return field_of(name).map(Meaning::ResponseField);
     }
     let as_variable = name.starts_with("http_")
         || name.starts_with("sent_http_")

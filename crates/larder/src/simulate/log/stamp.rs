@@ -6,7 +6,7 @@ const MONTHS: [&[u8; 3]; 12] = [
     b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
 ];
 
-/// Parses a time in any of the forms that [`super::slot`] knows: `21/Nov/2025:02:36:00 +0000`, RFC 3339 (also with a
+/// Parses a time in any of the forms that [`super::meaning`] knows: `21/Nov/2025:02:36:00 +0000`, RFC 3339 (also with a
 /// space in place of the `T`, and without a zone, which means UTC), or a number since the epoch.
 pub(super) fn read(text: &[u8]) -> Option<Time> {
     let text = text.trim_ascii();

@@ -2,8 +2,8 @@
 
 use super::{
     line::{Bad, Heed, Line},
+    meaning::Meaning,
     names,
-    slot::Slot,
 };
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub struct Template {
 /// A part that varies, and the text after it.
 #[derive(Clone, Debug)]
 struct Part {
-    slot: Slot,
+    meaning: Meaning,
     after: Vec<u8>,
 }
 
@@ -63,12 +63,12 @@ impl Template {
                         None => template.before.extend_from_slice(text.as_bytes()),
                     }
                 }
-                Piece::Slot(name, slot) => {
+                Piece::Part(name, meaning) => {
                     if let Some(before) = touching.replace(name) {
                         return Err(Unusable::Touching(before));
                     }
                     template.parts.push(Part {
-                        slot,
+                        meaning,
                         after: Vec::new(),
                     });
                 }
@@ -78,18 +78,18 @@ impl Template {
     }
 
     fn check(self) -> Result<Self, Unusable> {
-        let has = |wanted: &[Slot]| self.parts.iter().any(|part| wanted.contains(&part.slot));
+        let has = |wanted: &[Meaning]| self.parts.iter().any(|part| wanted.contains(&part.meaning));
         if self.parts.is_empty() {
             return Err(Unusable::Constant);
         }
-        if !has(&[Slot::Time]) {
+        if !has(&[Meaning::Time]) {
             return Err(Unusable::Without("the time"));
         }
-        let in_parts = has(&[Slot::Method]) && has(&[Slot::Target, Slot::Path]);
-        if !has(&[Slot::Request]) && !in_parts {
+        let in_parts = has(&[Meaning::Method]) && has(&[Meaning::Target, Meaning::Path]);
+        if !has(&[Meaning::Request]) && !in_parts {
             return Err(Unusable::Without("the request"));
         }
-        if !has(&[Slot::Status]) {
+        if !has(&[Meaning::Status]) {
             return Err(Unusable::Without("the status"));
         }
         Ok(self)
@@ -98,7 +98,7 @@ impl Template {
     /// Whether it contains response fields, including `Vary`.
     pub(super) fn tells_vary(&self) -> bool {
         let mut parts = self.parts.iter();
-        parts.any(|part| part.slot == Slot::ResponseField(http::header::VARY))
+        parts.any(|part| part.meaning == Meaning::ResponseField(http::header::VARY))
     }
 
     /// Parses a line.
@@ -111,7 +111,7 @@ impl Template {
         for part in &self.parts {
             let (text, after) = until(rest, &part.after).ok_or(Bad::Form)?;
             rest = after;
-            read.put(&part.slot, unescaped(text), heed)?;
+            read.put(&part.meaning, unescaped(text), heed)?;
         }
         read.finish()
     }
@@ -182,7 +182,7 @@ fn hex(digit: u8) -> Option<u8> {
 enum Piece {
     Text(String),
     /// A part as it is written, and its meaning.
-    Slot(String, Slot),
+    Part(String, Meaning),
 }
 
 /// Parses variables of nginx: `$name` and `${name}`.
@@ -203,8 +203,8 @@ fn variables(format: &str) -> Result<Vec<Piece>, Unusable> {
         if name.is_empty() {
             return Err(Unusable::Broken(format!("${part}")));
         }
-        let slot = names::nginx(name).unwrap_or(Slot::Skip);
-        pieces.push(Piece::Slot(format!("${name}"), slot));
+        let meaning = names::nginx(name).unwrap_or(Meaning::Skip);
+        pieces.push(Piece::Part(format!("${name}"), meaning));
         push_text(&mut pieces, rest);
     }
     Ok(pieces)
@@ -229,14 +229,14 @@ fn directives(format: &str) -> Result<Vec<Piece>, Unusable> {
             push_text(&mut pieces, "%");
             continue;
         }
-        let slot = names::ncsa(letter, argument).unwrap_or(Slot::Skip);
+        let meaning = names::ncsa(letter, argument).unwrap_or(Meaning::Skip);
         // `%t` comes in its own brackets, and with a space inside.
         if letter == 't' && argument.is_empty() {
             push_text(&mut pieces, "[");
-            pieces.push(Piece::Slot("%t".to_owned(), slot));
+            pieces.push(Piece::Part("%t".to_owned(), meaning));
             push_text(&mut pieces, "]");
         } else {
-            pieces.push(Piece::Slot(format!("%{letter}"), slot));
+            pieces.push(Piece::Part(format!("%{letter}"), meaning));
         }
     }
     push_text(&mut pieces, rest);

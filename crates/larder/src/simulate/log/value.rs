@@ -1,6 +1,6 @@
 //! Values as servers write them: addresses, durations, statuses.
 
-use super::{line::Answered, slot::Unit};
+use super::{line::Answered, meaning::Unit};
 use std::{net::IpAddr, time::Duration};
 
 fn text(bytes: &[u8]) -> Option<&str> {

@@ -3,14 +3,14 @@
 
 use super::{
     line::{Bad, Heed, Line},
+    meaning::Meaning,
     names,
-    slot::Slot,
 };
 use std::borrow::Cow;
 
 /// The columns that were named.
 #[derive(Clone, Debug, Default)]
-pub struct Columns(Vec<Slot>);
+pub struct Columns(Vec<Meaning>);
 
 impl Columns {
     /// Reads a line that begins with `#`: names of columns, or a comment.
@@ -19,8 +19,8 @@ impl Columns {
             return;
         };
         let names = String::from_utf8_lossy(names);
-        let slot = |name: &str| names::key(name).unwrap_or(Slot::Skip);
-        self.0 = names.split_ascii_whitespace().map(slot).collect();
+        let meaning = |name: &str| names::key(name).unwrap_or(Meaning::Skip);
+        self.0 = names.split_ascii_whitespace().map(meaning).collect();
     }
 
     /// Whether the columns have names.
@@ -30,7 +30,7 @@ impl Columns {
 
     /// Whether there is a column for `Vary`.
     pub(super) fn tell_vary(&self) -> bool {
-        self.0.contains(&Slot::ResponseField(http::header::VARY))
+        self.0.contains(&Meaning::ResponseField(http::header::VARY))
     }
 
     /// Parses a line.
@@ -45,9 +45,9 @@ impl Columns {
         };
         let mut read = Line::default();
         let mut texts = line.split(|byte| *byte == by);
-        for slot in &self.0 {
+        for meaning in &self.0 {
             let text = texts.next().ok_or(Bad::Form)?;
-            read.put(slot, plain(slot, text), heed)?;
+            read.put(meaning, plain(meaning, text), heed)?;
         }
         read.finish()
     }
@@ -55,8 +55,11 @@ impl Columns {
 
 /// Decodes a text. Fields are percent-encoded, and spaces in them are sometimes encoded twice or as plus signs. A
 /// target is as it came.
-fn plain<'a>(slot: &Slot, text: &'a [u8]) -> Cow<'a, [u8]> {
-    let is_field = matches!(slot, Slot::RequestField(_) | Slot::ResponseField(_));
+fn plain<'a>(meaning: &Meaning, text: &'a [u8]) -> Cow<'a, [u8]> {
+    let is_field = matches!(
+        meaning,
+        Meaning::RequestField(_) | Meaning::ResponseField(_)
+    );
     if !is_field || memchr::memchr(b'%', text).is_none() {
         return Cow::Borrowed(text);
     }

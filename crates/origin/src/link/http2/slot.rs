@@ -10,7 +10,7 @@ use tokio::sync::{Mutex, MutexGuard, Notify};
 
 /// Leave for one stream to be under way, and its connection.
 #[derive(Debug)]
-pub(crate) struct Slot(Http2);
+pub(crate) struct StreamSlot(Http2);
 
 impl Http2 {
     /// Whether the server allows one more stream now, and the connection takes it.
@@ -19,15 +19,15 @@ impl Http2 {
     }
 
     /// Takes a stream of it.
-    pub(crate) fn slot(self) -> Slot {
+    pub(crate) fn slot(self) -> StreamSlot {
         if self.shared.open.fetch_add(1, Relaxed) == 0 {
             self.shared.uses.fetch_add(1, Relaxed);
         }
-        Slot(self)
+        StreamSlot(self)
     }
 }
 
-impl Slot {
+impl StreamSlot {
     pub(crate) fn sender(&mut self) -> &mut SendRequest<Bytes> {
         &mut self.0.sender
     }
@@ -62,7 +62,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         self.state().open.fetch_sub(1, Relaxed);
         self.state().queue.tell();

@@ -4,7 +4,7 @@ use http::HeaderName;
 
 /// The meaning of a part of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
+pub(super) enum Meaning {
     Time,
     Date,
     Client,
