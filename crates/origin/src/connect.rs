@@ -55,11 +55,7 @@ async fn connect(
     only_http1: bool,
     until: Instant,
 ) -> Result<Dialled, Error> {
-    let is_http2 = origin.config.protocol.is_http2();
     let secured = origin.tls.as_ref().zip(peer.server.tls_name.as_ref());
-    if only_http1 && is_http2 && secured.is_none() {
-        return Err(Error::new(Kind::NoUpgrade));
-    }
     let wire = match &peer.place {
         PeerAddress::Unix(path) => {
             Wire::Unix(knock(path).await.map_err(|cause| refused(cause, None))?)
@@ -93,7 +89,9 @@ async fn connect(
     let speaks = match chosen {
         Some(b"http/1.1") if only_http1 => Speaks::Http1,
         // A server that chooses nothing may go on in HTTP/2, which is all that it is known to speak.
-        _ if only_http1 && is_http2 => return Err(Error::new(Kind::NoUpgrade)),
+        _ if only_http1 && origin.config.protocol.is_http2() => {
+            return Err(Error::new(Kind::NoUpgrade));
+        }
         _ => agreed(chosen, &origin.config.protocol)?,
     };
     let stream = Stream::new(Secured::Tls(Box::new(stream)));

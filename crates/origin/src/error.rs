@@ -85,10 +85,11 @@ impl Error {
         self.was_sent
     }
 
-    /// Whether nobody was asked: the fetch got no turn, or no server that may be asked is healthy, and no attempt before
-    /// that had sent anything.
+    /// Whether nobody was asked: the fetch got no turn, no server that may be asked is healthy, or there are no upgrades,
+    /// and no attempt before that had sent anything.
     pub(crate) fn asked_nobody(&self) -> bool {
-        let is_unasked = self.kind.is_of_the_queue() || self.kind == Kind::NoHealthyServer;
+        let is_unasked = self.kind.is_of_the_queue()
+            || matches!(self.kind, Kind::NoHealthyServer | Kind::NoUpgrade);
         is_unasked && !self.was_sent
     }
 

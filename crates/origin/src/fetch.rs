@@ -121,6 +121,10 @@ impl Fetch<'_> {
         mut request: Box<Request<Outgoing>>,
     ) -> Result<Response<ResponseBody>, Error> {
         let origin = self.origin;
+        if self.asked.upgrade && origin.lacks_upgrades() {
+            // Before it waits for a turn, or takes the trial of a server.
+            return Err(Error::new(Kind::NoUpgrade));
+        }
         if self.asked.content && !request.body().is_end_stream() {
             match origin.uploads.at_once() {
                 Some(turn) => request.body_mut().hold(turn),

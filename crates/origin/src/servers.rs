@@ -210,6 +210,12 @@ impl Servers {
         }
     }
 
+    /// Whether the configuration says that no server has upgrades: all speak HTTP/2, and none is asked in a handshake what
+    /// else it speaks.
+    pub(crate) fn lacks_upgrades(&self) -> bool {
+        self.config.protocol.is_http2() && self.tls.is_none()
+    }
+
     /// Whether servers may turn out to speak HTTP/2, whose connections are shared.
     pub(crate) fn may_share(&self) -> bool {
         match &self.config.protocol {

@@ -72,6 +72,7 @@ mod tests {
             (Kind::NoHealthyServer, true, 1),
             (Kind::QueueTimeout, false, 0),
             (Kind::QueueTimeout, true, 1),
+            (Kind::NoUpgrade, false, 0),
             (Kind::Refused, false, 1),
         ] {
             let counts = latency::Counts::default();

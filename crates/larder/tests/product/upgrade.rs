@@ -394,3 +394,25 @@ fn an_upgrade_is_no_plain_request_over_http2() {
     assert_eq!(detail.as_deref(), Some("no-upgrade"));
     assert!(origin.all().is_empty());
 }
+
+/// Nor does it wait for a turn, or take one from others.
+#[test]
+fn an_upgrade_that_no_server_has_is_refused_at_once() {
+    let application = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = application.local_addr().expect("an address");
+    let (_origin, larder) = start_with(&format!(
+        "[[origin]]\nservers = \"http://{address}\"\nprotocol = \"http2\"\nmost_concurrent = 1\n\
+         queue.length = 0\ntimeouts.connect = \"1m\"\n"
+    ));
+    let mut first = larder.client();
+    first.get("/first").begin();
+    let _held = application.accept().expect("a connection");
+    let asked = larder.get("/chat").header("Connection", "Upgrade");
+    let answer = asked.header("Upgrade", "websocket").send();
+    let detail = answer.parameter("detail");
+    let told = (answer.status, detail.as_deref());
+    assert_eq!(told, (501, Some("no-upgrade")), "{}", answer.said());
+    let other = larder.get("/other").send();
+    let detail = other.parameter("detail");
+    assert_eq!(detail.as_deref(), Some("queue-full"), "no turn is left");
+}
