@@ -115,7 +115,7 @@ impl Attempt<'_> {
         let engine = match self.asked {
             RequestFraming {
                 content: false,
-                upgrade: false,
+                upgrade: None,
                 ..
             } => Engine::Any,
             RequestFraming { .. } => Engine::Hyper,

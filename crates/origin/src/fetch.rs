@@ -10,7 +10,7 @@ use crate::{
     exchange::{Attempt, ExchangeAnswer, Failure, Said, Which},
     fastcgi,
     fetch_guard::FetchGuard,
-    message::{self, RequestFraming},
+    message::{self, RequestFraming, Upgrade},
     pace::Pace,
     peer::{Peer, Serving},
     pool,
@@ -121,9 +121,11 @@ impl Fetch<'_> {
         mut request: Box<Request<Outgoing>>,
     ) -> Result<Response<ResponseBody>, Error> {
         let origin = self.origin;
-        if self.asked.upgrade && origin.lacks_upgrades() {
+        if self.asked.upgrade.is_some() && origin.lacks_upgrades() {
             // Before it waits for a turn, or takes the trial of a server.
-            return Err(Error::new(Kind::NoUpgrade));
+            if !self.goes_without_upgrade(&mut request) {
+                return Err(Error::new(Kind::NoUpgrade));
+            }
         }
         if self.asked.content && !request.body().is_end_stream() {
             match origin.uploads.at_once() {
@@ -173,6 +175,16 @@ impl Fetch<'_> {
             }
         }?;
         Ok(Waited::and(response, waited))
+    }
+
+    /// Whether the request goes on without the upgrade that it asks for, which is taken off it then.
+    fn goes_without_upgrade(&mut self, request: &mut Request<Outgoing>) -> bool {
+        let is_optional = self.asked.upgrade == Some(Upgrade::Optional);
+        if is_optional {
+            self.asked.upgrade = None;
+            message::ignore_upgrade(request.headers_mut());
+        }
+        is_optional
     }
 
     /// Waits for a turn among uploads when none is free. Needs none once all of the content is here, because no slow

@@ -8,10 +8,12 @@
 mod framing;
 mod response;
 mod target;
+mod upgrade;
 
 pub(crate) use framing::{RequestFraming, expects_continue, frame, may_be_left_unread};
 pub(crate) use response::{Afterwards, Announced, came_too_late, check_values, judge};
 pub(crate) use target::address;
+pub(crate) use upgrade::{Upgrade, ignore_upgrade};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,9 @@
 //! WebSocket and other upgrades, and CONNECT.
 
-use crate::common::{Said, start, start_with};
+use crate::{
+    bad_origin_http2,
+    common::{Said, start, start_with},
+};
 use rustix::io::ioctl_fionread;
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
@@ -260,6 +263,10 @@ fn http2_is_no_tunnel_however_it_is_asked_for() {
         ("h2c", 200),
         ("H2C", 200),
         ("websocket, h2c", 200),
+        ("h2", 200),
+        ("TLS/1.0", 200),
+        ("tls", 200),
+        ("IRC/6.9, HTTP/2.0", 200),
         ("h2c, é", 200),
         ("é,\th2c", 200),
         // Blanks to those alone who read them as text.
@@ -393,6 +400,18 @@ fn an_upgrade_is_no_plain_request_over_http2() {
     let detail = answer.parameter("detail");
     assert_eq!(detail.as_deref(), Some("no-upgrade"));
     assert!(origin.all().is_empty());
+}
+
+/// RFC 9110 section 7.8: "A server MAY ignore a received Upgrade header field".
+#[test]
+fn a_wish_for_another_protocol_is_ignored_over_http2() {
+    let (address, honest) = bad_origin_http2::server(|_| (Vec::new(), true));
+    honest.store(true, SeqCst);
+    let larder = bad_origin_http2::before(address, "1m");
+    let asked = larder.get("/").header("Connection", "Upgrade");
+    let answer = asked.header("Upgrade", "IRC/6.9, RTA/x11").send();
+    let told = (answer.status, answer.text());
+    assert_eq!(told, (200, "honest".to_owned()), "{}", answer.said());
 }
 
 /// Nor does it wait for a turn, or take one from others.

@@ -18,8 +18,8 @@ pub enum Kind {
     ConnectTimeout,
     /// The TLS handshake failed.
     Tls,
-    /// The request asks for an upgrade, and the server speaks HTTP/2 alone, which has none (RFC 9113 section 8.6). Nothing
-    /// is at fault: it may well answer all others.
+    /// The request is the handshake of a WebSocket, and the server speaks HTTP/2 alone, which has no upgrades (RFC 9113
+    /// section 8.6). Nothing is at fault: it may well answer all others.
     NoUpgrade,
     /// The server does not speak the configured protocol, or ended an HTTP/2 stream or connection with an error.
     Protocol,

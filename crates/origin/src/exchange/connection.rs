@@ -180,7 +180,7 @@ impl Attempt<'_> {
     /// Whether the request needs HTTP/1.1. Only HTTP/1.1 has upgrades (RFC 9110 section 7.8). A server that is HTTP/2
     /// by configuration is asked for it by no other request.
     fn needs_http1(&self) -> bool {
-        self.asked.upgrade
+        self.asked.upgrade.is_some()
             || (self.said == Said::WantsHttp1 && !self.origin.config.protocol.is_http2())
     }
 

@@ -54,7 +54,7 @@ impl Fetch<'_> {
                 })
             }
             Failure::Unsent { request, error, .. } | Failure::Refused { request, error, .. } => {
-                self.go_on(request, error, &peer)
+                self.go_on(request, error, peer)
             }
             Failure::Sent {
                 error,
@@ -97,18 +97,26 @@ impl Fetch<'_> {
     /// Continues after a failure at `peer` of a request that was never sent.
     fn go_on(
         &mut self,
-        request: Box<Request<Outgoing>>,
+        mut request: Box<Request<Outgoing>>,
         error: Error,
-        peer: &Peer,
+        peer: Arc<Peer>,
     ) -> Result<Next, Error> {
         let kind = error.kind();
+        let has_none = kind == Kind::NoUpgrade && !peer.health.is_down();
+        if has_none && self.goes_without_upgrade(&mut request) {
+            return Ok(Next {
+                request,
+                peer,
+                fresh: false,
+            });
+        }
         if kind == Kind::NoSocket {
             self.origin.refuse(&error);
         }
         if kind == Kind::Configuration || !kind.is_the_servers() {
             return Err(error);
         }
-        self.blame(peer, &error);
+        self.blame(&peer, &error);
         match self.other() {
             Some(peer) => Ok(Next {
                 request,

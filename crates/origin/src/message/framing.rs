@@ -1,6 +1,6 @@
 //! The framing fields of a request: made to match its body, once, before the first attempt.
 
-use super::response;
+use super::{Upgrade, response};
 use crate::upload::Outgoing;
 use http::{
     HeaderMap, HeaderValue, Method, Request, Version,
@@ -11,13 +11,9 @@ use rules::fields;
 
 /// What a request needs of its connection, by its framing fields.
 #[derive(Clone, Copy, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent answers, each read in one place"
-)]
 pub(crate) struct RequestFraming {
-    /// Whether the request asked for an upgrade.
-    pub(crate) upgrade: bool,
+    /// The upgrade that the request asks for.
+    pub(crate) upgrade: Option<Upgrade>,
     /// Whether content follows its head.
     pub(crate) content: bool,
     /// Whether its client named no host.
@@ -64,7 +60,7 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> RequestFraming {
         None => {}
     }
     RequestFraming {
-        upgrade: said.upgrade,
+        upgrade: said.upgrade.then(|| Upgrade::by(request.headers())),
         content: !ended,
         unnamed: !said.host,
         signs_in: said.credentials && signs_in(request.headers()),

@@ -39,7 +39,9 @@ pub(crate) fn judge<B>(
 ) -> Result<Judged, Error> {
     let malformed = |why: &'static str| Err(Error::new(Kind::Malformed).because(why));
     let status = response.status();
-    if status == StatusCode::SWITCHING_PROTOCOLS && (!asked.upgrade || speaks != Speaks::Http1) {
+    if status == StatusCode::SWITCHING_PROTOCOLS
+        && (asked.upgrade.is_none() || speaks != Speaks::Http1)
+    {
         return Err(Error::new(Kind::UnaskedSwitch));
     }
     if speaks == Speaks::Http2

@@ -23,7 +23,7 @@ type Fields = &'static [(&'static str, &'static str)];
 
 fn asked(upgrade: bool) -> RequestFraming {
     RequestFraming {
-        upgrade,
+        upgrade: upgrade.then_some(Upgrade::Optional),
         content: false,
         unnamed: false,
         signs_in: false,
@@ -130,6 +130,24 @@ fn an_upgrade_must_have_been_asked_for() {
     ] {
         let judged = judge(&mut response(101, &[]), asked(upgrade), speaks);
         assert_eq!(judged.is_ok(), fine);
+    }
+}
+
+/// RFC 9110 section 7.8: a list of protocols, whose names have no case.
+#[test]
+fn only_the_handshake_of_a_websocket_is_nothing_else() {
+    for (lines, upgrade) in [
+        (&["websocket"][..], Upgrade::Needed),
+        (&["WebSocket"], Upgrade::Needed),
+        (&["IRC/6.9, websocket"], Upgrade::Needed),
+        (&["IRC/6.9", "websocket"], Upgrade::Needed),
+        (&["IRC/6.9, RTA/x11"], Upgrade::Optional),
+        (&["websockets"], Upgrade::Optional),
+        (&[""], Upgrade::Optional),
+    ] {
+        let fields: Vec<_> = lines.iter().map(|line| ("upgrade", *line)).collect();
+        let sent = response(200, &fields);
+        assert_eq!(Upgrade::by(sent.headers()), upgrade, "{lines:?}");
     }
 }
 

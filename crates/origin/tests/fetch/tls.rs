@@ -159,10 +159,14 @@ fn the_protocol_is_agreed_on() {
 }
 
 fn upgrade(path: &str) -> Request<RequestBody> {
+    upgrade_to("echo", path)
+}
+
+fn upgrade_to(protocol: &str, path: &str) -> Request<RequestBody> {
     let request = Request::get(path)
         .header("host", "site.example")
         .header("connection", "upgrade")
-        .header("upgrade", "echo");
+        .header("upgrade", protocol);
     request.body(empty()).unwrap()
 }
 
@@ -206,13 +210,18 @@ fn where_all_is_http2_there_are_no_upgrades() {
         work(async {
             let origin = offering(&authority, offered, &protocol).await;
             for _ in 0..9 {
-                let asked = origin.fetch(upgrade("/upgrade"), Context::default());
+                let asked = upgrade_to("websocket", "/upgrade");
+                let asked = origin.fetch(asked, Context::default());
                 let error = asked.await.map(drop).unwrap_err();
                 assert_eq!(error.kind(), Kind::NoUpgrade, "{protocol:?}: {error}");
                 assert!(!error.was_sent());
             }
             if !offered.is_empty() {
                 assert_eq!(get(&origin, "/version").await.unwrap().text(), "HTTP/2.0");
+                // RFC 9110 section 7.8: a wish for another protocol may be ignored.
+                let ignored = origin.fetch(upgrade("/version"), Context::default());
+                let ignored = read(ignored.await.unwrap()).await.unwrap();
+                assert_eq!(ignored.text(), "HTTP/2.0");
             }
         });
     }

@@ -107,18 +107,25 @@ fn upgrade(parts: &mut Parts) -> Option<Box<Upgrade>> {
     Some(Box::new(Upgrade { client, protocol }))
 }
 
-/// Returns the protocol that these fields ask for (RFC 9110 section 7.8). `h2c` is not offered: requests in a tunnel
-/// are not read here, so they would bypass every rule of the site.
+/// Names for HTTP, by itself or within TLS (RFC 2817), in `Upgrade`. A version may follow (`HTTP/2.0`).
+const HTTP: [&[u8]; 4] = [b"h2c", b"h2", b"http", b"tls"];
+
+/// Returns the protocol that these fields ask for (RFC 9110 section 7.8). [`HTTP`] is not offered: requests in a tunnel are
+/// not read here, so they would bypass every rule of the site.
 pub fn protocol(fields: &HeaderMap) -> Option<&HeaderValue> {
     // As bytes: a line that is no text besides the token still goes on as it came.
-    let names = |name: HeaderName, token: &[u8]| {
+    let names = |name: HeaderName, tokens: &[&[u8]]| {
         let mut lines = fields.get_all(name).iter();
         lines.any(|line| {
             let mut words = line.as_bytes().split(|byte| *byte == b',');
-            words.any(|word| word.trim_ascii().eq_ignore_ascii_case(token))
+            words.any(|word| {
+                let name = word.split(|byte| *byte == b'/').next();
+                let name = name.unwrap_or_default().trim_ascii();
+                tokens.iter().any(|token| name.eq_ignore_ascii_case(token))
+            })
         })
     };
-    let offered = names(header::CONNECTION, b"upgrade") && !names(header::UPGRADE, b"h2c");
+    let offered = names(header::CONNECTION, &[b"upgrade"]) && !names(header::UPGRADE, &HTTP);
     fields.get(header::UPGRADE).filter(|_| offered)
 }
 

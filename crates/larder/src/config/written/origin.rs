@@ -172,7 +172,8 @@ pub enum Protocol {
     /// HTTP/1.1.
     Http1,
     /// HTTP/2, without negotiation if there is no TLS. HTTP/2 has no upgrades, so a `WebSocket` goes over HTTP/1.1 on a
-    /// connection of its own if a server with TLS offers that, and is answered with 501 elsewhere.
+    /// connection of its own if a server with TLS offers that, and is answered with 501 elsewhere. A request for any
+    /// other upgrade goes on without it then.
     Http2,
     /// What the server chooses in the TLS handshake. Without TLS, HTTP/1.1.
     Auto,

@@ -133,7 +133,7 @@ impl Exchange {
             fields.remove("cdn-cache-control");
         }
         let asked = RequestFraming {
-            upgrade: false,
+            upgrade: None,
             content: false,
             unnamed: false,
             signs_in: false,
