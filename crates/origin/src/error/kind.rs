@@ -97,10 +97,9 @@ impl Kind {
         matches!(self, Self::QueueFull | Self::QueueTimeout)
     }
 
-    /// Whether the server that was asked for something counts as failed. One that had no turn left for the fetch, or has no
-    /// upgrades, does not.
+    /// Whether the server that was asked for something counts as failed. One that had no turn left for the fetch does not.
     pub(crate) fn is_a_failure(self) -> bool {
-        !self.is_of_the_queue() && !matches!(self, Self::StreamRefused | Self::NoUpgrade)
+        !self.is_of_the_queue() && self != Self::StreamRefused
     }
 
     /// Whether a time limit ran out.

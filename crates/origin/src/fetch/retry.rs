@@ -102,8 +102,8 @@ impl Fetch<'_> {
         peer: Arc<Peer>,
     ) -> Result<Next, Error> {
         let kind = error.kind();
-        let has_none = kind == Kind::NoUpgrade && !peer.health.is_down();
-        if has_none && self.goes_without_upgrade(&mut request) {
+        let may_stay = self.may_be_for_upgrade(kind) && !peer.health.is_down();
+        if may_stay && self.goes_without_upgrade(&mut request) {
             return Ok(Next {
                 request,
                 peer,
@@ -183,9 +183,17 @@ impl Fetch<'_> {
         took >= until.saturating_duration_since(self.began) / 2
     }
 
+    /// Whether a connection may have failed only because the request asks for an upgrade, so that HTTP/1.1 alone was
+    /// offered. A server that does not speak it should say so (RFC 7301 section 3.2), but some just end the handshake.
+    fn may_be_for_upgrade(&self, kind: Kind) -> bool {
+        let had_choice = kind == Kind::Tls && self.origin.may_share();
+        self.asked.upgrade.is_some() && (had_choice || kind == Kind::NoUpgrade)
+    }
+
     /// Leaves a server, which counts as failed if it is to blame.
     fn blame(&mut self, peer: &Peer, error: &Error) {
-        if error.kind().is_a_failure() {
+        let kind = error.kind();
+        if kind.is_a_failure() && !self.may_be_for_upgrade(kind) {
             self.origin.blame(peer, error);
         }
         self.tried.push(peer.number);

@@ -13,6 +13,7 @@ use origin::{
     Context, Kind, Origin, RequestBody,
     config::{ActiveHealth, Protocol, Tls},
 };
+use rustls::server::Acceptor;
 use std::{
     cell::Cell, convert::Infallible, net::SocketAddr, path::PathBuf, pin::pin, rc::Rc, sync::Arc,
     time::Duration,
@@ -23,7 +24,7 @@ use tokio::{
     sync::Notify,
     task::spawn_local,
 };
-use tokio_rustls::server::TlsStream;
+use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 
 /// A server that offers these protocols in the handshake, and is asked by this one.
 async fn offering(authority: &Authority, offered: &[&[u8]], protocol: &Protocol) -> Arc<Origin> {
@@ -225,6 +226,51 @@ fn where_all_is_http2_there_are_no_upgrades() {
             }
         });
     }
+}
+
+/// Nor where the server does not say why it ends the handshake (RFC 7301 section 3.2 has an alert for that).
+#[test]
+fn a_handshake_that_fails_without_http2_is_no_failure_of_the_server() {
+    let authority = Authority::new(&["127.0.0.1"]);
+    for protocol in [Protocol::Auto, Protocol::Http2] {
+        work(async {
+            let mut config = config([tcp(hangs_up(&authority).await)]);
+            config.tls = Some(trusting(authority.file()));
+            config.protocol = protocol.clone();
+            let origin = Origin::new(config).unwrap();
+            let asked = origin.fetch(upgrade_to("websocket", "/"), Context::default());
+            assert_eq!(asked.await.map(drop).unwrap_err().kind(), Kind::Tls);
+            let ignored = origin.fetch(upgrade("/"), Context::default());
+            let ignored = read(ignored.await.unwrap()).await.unwrap();
+            assert!(ignored.text().starts_with("HTTP/2.0 "), "{protocol:?}");
+            assert_eq!(origin.report().servers[0].failures, 0, "{protocol:?}");
+        });
+    }
+}
+
+/// A server of HTTP/2 that hangs up on who does not offer that.
+async fn hangs_up(authority: &Authority) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let acceptor = peers::acceptor(authority, &[b"h2"]);
+    spawn_local(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let begun = LazyConfigAcceptor::new(Acceptor::default(), stream);
+            let begun = begun.await.unwrap();
+            let hello = begun.client_hello();
+            let offers_h2 = hello
+                .alpn()
+                .is_some_and(|mut list| list.any(|name| name == b"h2"));
+            if !offers_h2 {
+                continue;
+            }
+            let config = Arc::clone(acceptor.config());
+            let io = TokioIo::new(begun.into_stream(config).await.unwrap());
+            let builder = conn::http2::Builder::new(Local);
+            spawn_local(builder.serve_connection(io, service_fn(seen)));
+        }
+    });
+    address
 }
 
 /// A server that speaks HTTP/2 on its first connection, one request at a time, and leaves it when it is asked for `/held`. That is
