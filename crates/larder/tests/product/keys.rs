@@ -147,6 +147,7 @@ fn some_requests_bypass_the_store() {
         ("paths = \"/admin/*\"", "/admin/x", ""),
         ("query = \"preview\"", "/?preview=true", ""),
         ("query = \"preview=true\"", "/?a=b&preview=true", ""),
+        ("query = \"preview=true\"", "/?%u0070review=tru%u0065", ""),
         ("methods = \"GET\"", "/", ""),
     ] {
         let (origin, larder) = site(

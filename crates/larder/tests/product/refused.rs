@@ -161,6 +161,7 @@ fn a_method_in_the_query_is_no_way_around() {
         "_method=GET&_method=PUT",
         "a=1;_method=+Put",
         "_method%00=DELETE",
+        "_m%u0065thod=DELET%u0045",
     ] {
         for method in ["GET", "POST"] {
             let target = format!("/item?{query}");

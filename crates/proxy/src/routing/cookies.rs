@@ -8,6 +8,7 @@ pub use disputed::{may_hide_chosen, put_chosen_first};
 use crate::policy::{NamePattern, TextPattern};
 use http::{HeaderMap, header};
 use regex::Regex;
+use rules::key;
 use std::{
     borrow::Cow,
     cell::{Cell, OnceCell},
@@ -224,7 +225,8 @@ pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap, case: Ca
 }
 
 /// Whether any parameter of the query matches any of these patterns, as written or as an application may read it: PHP
-/// treats the names of parameters like those of cookies, and some applications take `;` for `&`.
+/// treats the names of parameters like those of cookies, some applications take `;` for `&`, and Jetty 9 and ASP.NET
+/// decode `%u0061`.
 pub fn any_parameter_matches(patterns: &[NamePattern], query: Option<&str>) -> bool {
     let Some(query) = query.filter(|_| !patterns.is_empty()) else {
         return false;
@@ -234,7 +236,11 @@ pub fn any_parameter_matches(patterns: &[NamePattern], query: Option<&str>) -> b
         let (spelled, value) = (name.as_bytes(), value.as_bytes());
         Cookie { spelled, value }.is_like(patterns, Case::Counts)
     };
-    query.split('&').any(is_meant) || (query.contains(';') && query.split(['&', ';']).any(is_meant))
+    let has_any = |query: &str| {
+        let has_other = || query.contains(';') && query.split(['&', ';']).any(is_meant);
+        query.split('&').any(is_meant) || has_other()
+    };
+    has_any(query) || matches!(key::spell_units(query), Cow::Owned(spelled) if has_any(&spelled))
 }
 
 /// Whether an application may give a parameter of the query another name or value than is written, as

@@ -90,8 +90,9 @@ fn named(routes: &[Route], subject: &Subject<'_>) -> Vec<Method> {
         let mut methods = routes.iter().flat_map(|route| &route.matcher.methods);
         methods.any(|known| known == method)
     };
+    let query = subject.query.map(key::spell_units);
     let mut named = Vec::new();
-    for method in methods_named(subject.query) {
+    for method in methods_named(query.as_deref()) {
         let is_known = METHODS.contains(&method) || is_of_route(&method);
         if is_known && method != subject.method && !named.contains(&method) {
             named.push(method);

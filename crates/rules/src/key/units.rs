@@ -1,5 +1,6 @@
 //! Characters written like `%u0061`, as JavaScript's `escape` writes them. No URI has them (RFC 3986 section 2.1), but some
-//! origins decode them in a path: Jetty 9, later ones that are told to (`UriCompliance.UNSAFE`), and IIS.
+//! origins decode them in a path: Jetty 9, later ones that are told to (`UriCompliance.UNSAFE`), and IIS. In a query, Jetty 9
+//! and ASP.NET do.
 
 use super::{is_unreserved, put};
 use std::borrow::Cow;
@@ -17,7 +18,7 @@ pub(super) fn unit(path: &[u8], index: usize) -> Option<u16> {
     u16::try_from(unit).ok()
 }
 
-/// Spells characters that are written like `%u0061` as a [normalised](super::normalize) path has them. Returns the path
+/// Spells characters that are written like `%u0061` as a [normalised](super::normalize) path or query has them. Returns it
 /// borrowed if there are none.
 pub fn spell_units(path: &str) -> Cow<'_, str> {
     let bytes = path.as_bytes();

@@ -172,6 +172,10 @@ fn a_parameter_under_another_name_leads_to_what_it_may_be() {
         ("rest%20route", (0, true)),
         ("a=1;rest_route=/1", (0, true)),
         ("rest_route[]=1", (0, true)),
+        ("rest%u005froute=/1", (0, true)),
+        ("%u0072%U0065st.route=/1", (0, true)),
+        ("a=1;rest_rout%u0065=/1", (0, true)),
+        ("a%u0026rest_route=/1", (2, false)),
         ("feed=rss2", (1, false)),
         // Not on the route of its other name, which may keep more.
         ("a=1;feed=rss2", (2, true)),
