@@ -8,8 +8,8 @@ mod scripts;
 
 pub use client::{Client, Peer};
 pub use cookies::{
-    Case, Cookie, Cookies, any_cookie_matches, any_parameter_matches, cookies, has_special_name,
-    may_hide_chosen, put_chosen_first, sets_any_cookie,
+    Cookie, Cookies, any_cookie_is, any_cookie_matches, any_parameter_matches, cookies,
+    has_special_name, may_hide_chosen, put_chosen_first, sets_any_cookie,
 };
 pub use digest::digest;
 pub use readings::{take, unrefused};

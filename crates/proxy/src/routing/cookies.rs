@@ -17,7 +17,7 @@ use std::{
 
 /// Whether upper and lower case differ in names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Case {
+enum Case {
     /// They do.
     Counts,
     /// They do not: Jetty and ASP.NET take a cookie for another that is so called but for its case.
@@ -66,10 +66,10 @@ impl<'a> Cookies<'a> {
         }
     }
 
-    /// As [`any_cookie_matches`], in any case.
+    /// As [`any_cookie_matches`].
     pub fn any_matches(&self, patterns: &[NamePattern]) -> bool {
         if !self.was_asked.replace(true) {
-            return any_cookie_matches(patterns, self.fields, Case::Ignored);
+            return any_cookie_matches(patterns, self.fields);
         }
         let all = self.all.get_or_init(|| {
             let lines = self.fields.get_all(header::COOKIE).iter();
@@ -215,13 +215,24 @@ fn is_name(wanted: &TextPattern, name: &mut dyn Iterator<Item = u8>, case: Case)
     }
 }
 
-/// Whether any cookie of the request matches any of these patterns. The request is read once.
-pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap, case: Case) -> bool {
-    !patterns.is_empty()
-        && fields
-            .get_all(header::COOKIE)
+/// Whether any cookie of the request matches any of these patterns, in any case, as written or as an application may read
+/// it. The request is read once.
+pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
+    let is_like = |cookie: CookieText<'_>| cookie.is_like(patterns, Case::Ignored);
+    let mut lines = fields.get_all(header::COOKIE).iter();
+    !patterns.is_empty() && lines.any(|line| as_read(line.as_bytes()).any(is_like))
+}
+
+/// Whether any cookie of the request is one of these as it is written, so that all applications take it for that.
+pub fn any_cookie_is(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
+    let is_one = |Cookie { spelled, value }: Cookie<'_>| {
+        let (name, value) = (text(spelled), text(value));
+        patterns
             .iter()
-            .any(|line| as_read(line.as_bytes()).any(|cookie| cookie.is_like(patterns, case)))
+            .any(|pattern| pattern.matches(&name, &value))
+    };
+    let mut lines = fields.get_all(header::COOKIE).iter();
+    lines.any(|line| cookies(line.as_bytes()).any(is_one))
 }
 
 /// Whether any parameter of the query matches any of these patterns, as written or as an application may read it: PHP

@@ -1,9 +1,7 @@
 //! The routes that a request would take if an origin reads its path, its query or the names of its cookies differently,
 //! or takes its method from the query.
 
-use super::{
-    Case, Cookies, Matcher, Subject, any_cookie_matches, choose, has_special_name, scripts,
-};
+use super::{Cookies, Matcher, Subject, any_cookie_is, choose, has_special_name, scripts};
 use crate::policy::Route;
 use http::Method;
 use rules::key;
@@ -27,18 +25,16 @@ pub fn take(routes: &[Route], subject: &Subject<'_>) -> (usize, bool) {
     let is_ambiguous = is_ambiguous(routes, &readings, route, subject.path);
     let refusing = is_ambiguous.then(|| refusing(routes, &readings)).flatten();
     let refusing = refusing.or_else(|| scripts::refusing(routes, subject, route));
-    let is_ambiguous = is_ambiguous || is_by_case(routes.get(route), subject);
+    let is_ambiguous = is_ambiguous || is_by_reading(routes.get(route), subject);
     (refusing.unwrap_or(route), is_ambiguous)
 }
 
-/// Whether no cookie of the request has led to the `route` but one whose name has another case. Nothing is kept on some
-/// routes anyway.
-fn is_by_case(route: Option<&Route>, subject: &Subject<'_>) -> bool {
+/// Whether no cookie of the request has led to the `route` but one that only some applications read so. Nothing is kept
+/// on some routes anyway.
+fn is_by_reading(route: Option<&Route>, subject: &Subject<'_>) -> bool {
     route.is_some_and(|route| {
         let cookies = &route.matcher.cookies;
-        route.policy.cache
-            && !cookies.is_empty()
-            && !any_cookie_matches(cookies, subject.fields, Case::Counts)
+        route.policy.cache && !cookies.is_empty() && !any_cookie_is(cookies, subject.fields)
     })
 }
 

@@ -120,7 +120,7 @@ fn a_byte_that_need_not_be_encoded_leads_to_what_it_means() {
 
 /// Where only some applications find the cookie that a route is for, its answer is not kept for those who have it.
 #[test]
-fn a_cookie_in_another_case_leads_to_its_route_and_past_the_store() {
+fn a_cookie_in_another_reading_leads_to_its_route_and_past_the_store() {
     let mut refusing = policy(key_spec());
     refusing.refuses = Some(StatusCode::FORBIDDEN);
     let mut passing = policy(key_spec());
@@ -128,13 +128,23 @@ fn a_cookie_in_another_case_leads_to_its_route_and_past_the_store() {
     let routes = [
         route(limited("/", &[], &["blocked"]).matcher, refusing),
         route(limited("/own/", &[], &["sid"]).matcher, passing),
-        limited("/", &[], &["beta"]),
+        limited("/", &[], &["beta", "wp_beta", "dotted.beta"]),
         limited("", &[], &[]),
     ];
     for (path, cookie, expected) in [
         ("/x", "beta=1", (2, false)),
         ("/x", "BETA=1", (2, true)),
         ("/x", "BETA=1; beta=1", (2, false)),
+        ("/x", "wp_beta=1", (2, false)),
+        ("/x", "wp.beta=1", (2, true)),
+        ("/x", "wp beta=1", (2, true)),
+        ("/x", "wp[beta=1", (2, true)),
+        ("/x", "wp%5Fbeta=1", (2, true)),
+        ("/x", "wp_beta[a]=1", (2, true)),
+        ("/x", "beta =1", (2, true)),
+        ("/x", "a=1 beta=1", (2, true)),
+        ("/x", "wp.beta=1; wp_beta=1", (2, false)),
+        ("/x", "dotted.beta=1", (2, false)),
         ("/x", "a=1; b=2", (3, false)),
         ("/own/x", "SID=1", (1, false)),
     ] {

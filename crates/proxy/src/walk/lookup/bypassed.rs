@@ -1,14 +1,7 @@
 //! Which requests bypass the store, and which may not fill it.
 
 use super::Bypassed;
-use crate::{
-    ask::Ask,
-    outcome::BypassReason,
-    policy,
-    routing::{self, Case},
-    user_group,
-    walk::outbound,
-};
+use crate::{ask::Ask, outcome::BypassReason, policy, routing, user_group, walk::outbound};
 use http::{HeaderMap, Method, header};
 use rules::method::is_retrieval;
 
@@ -96,7 +89,7 @@ pub fn site_bypass(
     query: Option<&str>,
     fields: &HeaderMap,
 ) -> Option<BypassReason> {
-    if routing::any_cookie_matches(&bypass.cookies, fields, Case::Ignored) {
+    if routing::any_cookie_matches(&bypass.cookies, fields) {
         Some(BypassReason::Cookie)
     } else if bypass.headers.iter().any(|pattern| pattern.matches(fields)) {
         Some(BypassReason::Header)
@@ -117,5 +110,5 @@ pub fn site_bypass(
 
 /// Whether the request may be answered from the store and must not fill it.
 pub fn stores_nothing(bypass: &policy::BypassRules, fields: &HeaderMap) -> bool {
-    routing::any_cookie_matches(&bypass.misses_with, fields, Case::Ignored)
+    routing::any_cookie_matches(&bypass.misses_with, fields)
 }
