@@ -671,6 +671,28 @@ fn a_head_of_too_many_fields_is_refused() {
     }
 }
 
+/// What is wrong with a head that it resets the stream for, `h2` does not tell.
+#[test]
+fn a_head_that_is_too_large_is_refused_without_a_reason() {
+    for (length, want) in [(1000, Ok(())), (5000, Err(Kind::Protocol))] {
+        work(async {
+            let server = Http2Server::start(move |_| async move {
+                let mut response = text("");
+                let value = "x".repeat(length).parse().unwrap();
+                response.headers_mut().insert("x-long", value);
+                response
+            })
+            .await;
+            let mut config = config([tcp(server.address)]);
+            config.protocol = Protocol::Http2;
+            config.largest_head = 4096;
+            let origin = Origin::new(config).unwrap();
+            let got = get(&origin, "/").await;
+            assert_eq!(got.map(drop).map_err(|error| error.kind()), want);
+        });
+    }
+}
+
 /// A server that allows one stream at a time, and answers each path when it is released; the paths in the order in which they came.
 struct ByPath {
     server: Http2Server,

@@ -117,6 +117,7 @@ fn status(block: &[u8]) -> u16 {
     let indexed = [200, 204, 206, 304, 400, 404, 500];
     match block {
         [entry @ 0x88..=0x8e, ..] => indexed[usize::from(entry - 0x88)],
+        [0x48, 0x83, 0x69, 0x90, 0xff, ..] => 431,
         _ => 0,
     }
 }
@@ -248,6 +249,23 @@ fn says_its_limits() {
         settings.contains(&&[0, 6, 0, 0, 0x23, 0x28][..]),
         "{settings:?}"
     );
+}
+
+/// By `h2` itself: nothing is said of it, and nothing counted.
+#[test]
+fn a_head_that_is_too_large_is_refused_on_its_stream() {
+    let site = Site::with(quick(|limits| limits.header_size = 9000));
+    let mut frames = connect(&site);
+    let long = "x".repeat(100);
+    let fields = [&[HOST][..], &vec![("x", long.as_str()); 80]].concat();
+    frames.ask(1, "/", &fields, END_STREAM);
+    let head = frames.wait(HEADERS).expect("the connection stays");
+    assert_eq!((head.stream, status(&head.payload)), (1, 431));
+    assert_eq!(head.payload.len(), 5, "the status alone");
+    assert_eq!(head.flags & END_STREAM, END_STREAM);
+    frames.ask(3, "/", &[HOST], END_STREAM);
+    assert_eq!(frames.answer(3).0, 200);
+    assert_eq!(site.limiter.snapshot().protocol_errors, 0);
 }
 
 /// RFC 9113 section 5.1.2: one more than was announced is refused, on its stream, and the others go on.

@@ -34,7 +34,9 @@ fn failure(why: &str) -> Option<&'static str> {
         "connect-timeout" => "no connection in time (`timeouts.connect`)",
         "tls" => "the TLS handshake with the server did not succeed",
         "no-upgrade" => "the server speaks HTTP/2, which has no upgrades",
-        "protocol" => "the server broke the protocol",
+        "protocol" => {
+            "the server broke the protocol, or over HTTP/2 its answer's header is too large (`header_size`)"
+        }
         "stream-refused" => "the server took no more requests on its HTTP/2 connections",
         "first-byte-timeout" => "no answer began in time (`timeouts.first_byte`)",
         "between-bytes-timeout" => "the answer stalled (`timeouts.between_bytes`)",

@@ -194,7 +194,7 @@ metrics! {
     HANDSHAKES_FAILED = Counter "larder_handshakes_failed"
         [] "TLS handshakes and PROXY protocol headers that failed or took too long";
     PROTOCOL_ERRORS = Counter "larder_protocol_errors"
-        [] "Requests whose head was refused: those that were not HTTP, and those beyond a limit (414, 431). Over HTTP/2, of those that were not HTTP only those that end their connection, not those for which only the stream is reset";
+        [] "Requests whose head was refused: those that were not HTTP, and those beyond a limit (414, 431). Over HTTP/2, of those that were not HTTP and those beyond `limits.header_size` only those that end their connection, not those for which only the stream ends";
     RECEIVED_BYTES = Counter "larder_received_bytes"
         [] "Bytes of HTTP read from clients";
     SENT_BYTES = Counter "larder_sent_bytes"
