@@ -239,9 +239,7 @@ pub fn set_cookies_aside(fields: &mut HeaderMap, spec: &KeySpec) -> Vec<HeaderVa
         })
         .map(|cookie| [cookie.name(), b"=", cookie.value].concat())
         .collect();
-    if !kept.is_empty()
-        && let Ok(line) = HeaderValue::from_bytes(&kept.join(b"; ".as_slice()))
-    {
+    if let Some(line) = routing::joined(&kept) {
         fields.insert(header::COOKIE, line);
     }
     lines

@@ -9,7 +9,7 @@ mod scripts;
 pub use client::{Client, Peer};
 pub use cookies::{
     Cookie, Cookies, any_cookie_is, any_cookie_matches, any_parameter_matches, cookies,
-    has_special_name, may_hide_chosen, put_chosen_first, sets_any_cookie,
+    has_special_name, joined, may_hide_chosen, put_chosen_first, sets_any_cookie,
 };
 pub use digest::digest;
 pub use readings::{take, unrefused};

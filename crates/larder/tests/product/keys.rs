@@ -7,6 +7,10 @@ use crate::{
     purge_clients::say,
 };
 use serde_json::json;
+use std::{
+    io::Read,
+    net::{TcpListener, TcpStream},
+};
 use testkit::{Command, Larder, Origin, Reply, Response};
 
 #[test]
@@ -234,6 +238,53 @@ fn cookies_in_several_lines_are_keyed_as_the_application_reads_them() {
         assert!(one.hit() && one.text() == "USD", "{path}: {}", one.said());
         assert_eq!(ask(&["a=1"]).text(), "default");
     }
+}
+
+/// RFC 9113 section 8.2.1: over HTTP/2, a request with white space around a value is malformed, and servers may end the
+/// connection for it, with all other requests on that.
+#[test]
+fn what_is_made_of_cookies_has_no_white_space_at_its_ends() {
+    const KEYED: &str = "key.cookies = \"currency\"\n";
+    const DROPPED: &str = "key = { cookies = \"currency\", drop_cookies = true }\n";
+    let rows: [(&str, &[&str], Option<&str>); 8] = [
+        ("", &["a=1", ""], Some("a=1")),
+        ("", &["", "a=1"], Some("a=1")),
+        ("", &["", ""], None),
+        ("", &["", "a=1", "b=2"], Some("a=1; b=2")),
+        (KEYED, &["currency=USD;"], Some("currency=USD;")),
+        (KEYED, &["x=\"; currency=USD;"], Some("currency=USD; x=\";")),
+        (DROPPED, &["currency=USD ; a=1"], Some("currency=USD")),
+        (DROPPED, &["currency= ;a=1"], Some("currency=")),
+    ];
+    for (config, lines, expected) in rows {
+        let application = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = application.local_addr().expect("an address");
+        let (_origin, larder) = start_with(&format!(
+            "[[origin]]\nservers = \"http://{address}\"\n[defaults]\n{config}"
+        ));
+        let mut client = larder.client();
+        let lines: String = lines
+            .iter()
+            .map(|line| format!("Cookie: {line}\r\n"))
+            .collect();
+        client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n{lines}\r\n"));
+        let (connection, _) = application.accept().expect("a connection");
+        let head = raw_head(connection);
+        let mut fields = head.split("\r\n");
+        let cookie = fields.find_map(|field| field.strip_prefix("cookie: "));
+        assert_eq!(cookie, expected, "{config}: {lines}");
+    }
+}
+
+/// The head that comes over a connection, as it is written.
+fn raw_head(mut connection: TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        connection.read_exact(&mut byte).expect("a head");
+        head.extend(byte);
+    }
+    String::from_utf8(head).expect("text")
 }
 
 #[test]

@@ -6,11 +6,11 @@ mod readings;
 pub use disputed::{may_hide_chosen, put_chosen_first};
 
 use crate::policy::{NamePattern, TextPattern};
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, header};
 use regex::Regex;
 use rules::key;
 use std::{
-    borrow::Cow,
+    borrow::{Borrow, Cow},
     cell::{Cell, OnceCell},
     iter,
 };
@@ -89,6 +89,14 @@ pub fn cookies(line: &[u8]) -> impl Iterator<Item = Cookie<'_>> {
         let (spelled, value) = (name.trim_ascii_start(), value.get(1..).unwrap_or_default());
         (at.is_some() || !spelled.is_empty()).then_some(Cookie { spelled, value })
     })
+}
+
+/// Returns one `Cookie` line of several lines or pairs, if anything is in it. No white space is left at its ends: over
+/// HTTP/2 the request would be malformed (RFC 9113 section 8.2.1), and servers may end the connection for that.
+pub fn joined(all: &[impl Borrow<[u8]>]) -> Option<HeaderValue> {
+    let line = all.join(b"; ".as_slice());
+    let line = HeaderValue::from_bytes(line.trim_ascii());
+    line.ok().filter(|line| !line.is_empty())
 }
 
 /// Returns the cookies that applications may read in one `Cookie` line, wherever they take one to end.

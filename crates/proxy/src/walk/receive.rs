@@ -185,17 +185,18 @@ fn routed(site: &Site, head: &RequestHead, connection: &Connection) -> Result<Ro
 
 /// Joins cookie lines. Only over HTTP/2 may a client send its cookies in several lines (RFC 6265 section 5.4, RFC 9113
 /// section 8.2.3). All other recipients expect one. Of several, some applications read the first alone, and others put
-/// commas between them.
+/// commas between them. Lines with nothing in them are left out.
 fn join_cookies(fields: &mut HeaderMap) {
     if fields.get_all(header::COOKIE).iter().nth(1).is_none() {
         return;
     }
-    let lines: Vec<_> = fields
-        .get_all(header::COOKIE)
-        .iter()
+    let lines = fields.get_all(header::COOKIE).iter();
+    let lines: Vec<_> = lines
         .map(HeaderValue::as_bytes)
+        .filter(|line| !line.is_empty())
         .collect();
-    if let Ok(joined) = HeaderValue::from_bytes(&lines.join(&b"; "[..])) {
-        fields.insert(header::COOKIE, joined);
-    }
+    match routing::joined(&lines) {
+        Some(joined) => fields.insert(header::COOKIE, joined),
+        None => fields.remove(header::COOKIE),
+    };
 }

@@ -1,7 +1,7 @@
 //! `Cookie` lines in which not all applications find the same cookies: a quotation mark, or what is no cookie, may hide
 //! others from some of them.
 
-use super::{Case, Cookie, CookieText, as_read, cookies};
+use super::{Case, Cookie, CookieText, as_read, cookies, joined};
 use crate::policy::{KeySpec, NamePattern, Route};
 use http::{HeaderMap, HeaderValue, header};
 use memchr::memchr;
@@ -88,7 +88,7 @@ pub fn put_chosen_first(fields: &mut HeaderMap, route: &Route) {
     };
     let mut all: Vec<_> = pairs(line.as_bytes()).collect();
     all.sort_by_cached_key(|pair| chosen.place(pair).unwrap_or(usize::MAX));
-    if let Ok(sorted) = HeaderValue::from_bytes(&all.join(&b"; "[..])) {
+    if let Some(sorted) = joined(&all) {
         *line = sorted;
     }
 }
