@@ -237,6 +237,32 @@ fn what_a_form_is_answered_with_may_include_its_own_address() {
 }
 
 #[test]
+fn what_names_the_content_of_a_form_or_the_form_is_not_said_of_fragments() {
+    let (origin, larder) = start_with(ON);
+    origin.reply("/f", Reply::ok().cache("no-store").body("F"));
+    origin.reply("/", html("no-store", "<esi:include src=\"/f\"/>"));
+    let fields = [
+        ("Content-Type", "text/x"),
+        ("Content-Digest", "sha-256=:AAAA:"),
+        ("Repr-Digest", "sha-256=:AAAA:"),
+        ("Digest", "sha-256=AAAA"),
+        ("Content-MD5", "AAAA"),
+        ("Idempotency-Key", "\"k\""),
+    ];
+    let ask = larder.ask("POST", "/").body("x=1").header("X-Other", "y");
+    let ask = fields
+        .iter()
+        .fold(ask, |ask, (name, value)| ask.header(name, value));
+    assert_eq!(ask.send().text(), "F");
+    let (form, fragment) = (origin.last("/"), origin.last("/f"));
+    for (name, value) in fields {
+        assert_eq!(form.header(name), Some(value), "{name}");
+        assert_eq!(fragment.header(name), None, "{name}");
+    }
+    assert_eq!(fragment.header("x-other"), Some("y"));
+}
+
+#[test]
 fn the_host_keeps_its_port_in_an_address() {
     let (origin, larder) = start_with(ON);
     origin.reply("/f", Reply::ok().cache("max-age=60").body("F"));

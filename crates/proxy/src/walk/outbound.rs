@@ -11,7 +11,7 @@ mod trust;
 
 pub use context::context;
 pub use forwarding::is_written_anew;
-pub use message::{as_it_came, bodyless, with_content};
+pub use message::{as_it_came, bodyless, is_of_content, with_content};
 pub use sent::{FieldForwarding, sent_as};
 pub use told::{is_keyed_if_told, key_what_is_told};
 pub use trailers::may_trail;

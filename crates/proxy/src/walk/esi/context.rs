@@ -10,13 +10,18 @@ use crate::{
     routing,
     walk::{self, outbound},
 };
-use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, Version, header, uri};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, Version, header, uri,
+};
 use rules::{fields, key, method::is_retrieval, validate};
 use std::{borrow::Cow, rc::Rc, time::Duration};
 
 /// Stands for the host of a page that an HTTP/1.0 client asked for without a host, while addresses are resolved. No
 /// host has this name (RFC 2606 section 2).
 const NO_HOST: &str = "none.invalid";
+
+/// Names one request, so that it is carried out once however often it comes.
+static IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// One request for a page, as its includes see it.
 pub struct Context {
@@ -141,9 +146,9 @@ fn is_named(site: &Site, host: &str) -> bool {
     patterns.any(|pattern| !matches!(pattern, HostPattern::Any) && pattern.matches(host))
 }
 
-/// Returns the client's fields without those that are about the page alone: conditions, parts, content, the connection.
-/// None of the fragments is coded, since they must be readable side by side. The cookies are those that the client
-/// sent: includes may depend on cookies on which the page must not.
+/// Returns the client's fields without those that are about the request for the page alone: conditions, parts, content,
+/// the connection. None of the fragments is coded, since they must be readable side by side. The cookies are those that
+/// the client sent: includes may depend on cookies on which the page must not.
 fn include_fields(ask: &Ask) -> HeaderMap {
     let mut fields = ask.fields.clone();
     if !ask.set_aside.cookies.is_empty() {
@@ -159,17 +164,9 @@ fn include_fields(ask: &Ask) -> HeaderMap {
     }
     validate::remove_conditions(&mut fields);
     outbound::strip_target(&mut fields);
-    for name in [
-        header::CONTENT_LENGTH,
-        header::CONTENT_TYPE,
-        header::CONTENT_ENCODING,
-        header::CONTENT_LANGUAGE,
-        header::CONTENT_LOCATION,
-        header::EXPECT,
-        header::MAX_FORWARDS,
-    ] {
-        fields.remove(name);
-    }
+    fields::remove_where(&mut fields, |name| {
+        outbound::is_of_content(name) || *name == header::EXPECT || *name == IDEMPOTENCY_KEY
+    });
     fields.insert(
         header::ACCEPT_ENCODING,
         HeaderValue::from_static("identity"),

@@ -10,20 +10,23 @@ use http_body_util::{BodyExt, Empty, Full};
 use origin::RequestBody;
 use rules::fields::remove_where;
 
-/// Whether a request without content goes out without this field: it describes content, or is `Max-Forwards`, which
-/// means nothing to `GET` (RFC 9110 section 7.6.2). No key contains it. An origin that rejected it would reject the
-/// request for all clients.
+/// Whether a request without content goes out without this field: it describes content (its digests too: RFC 9530 and
+/// those before it), or is `Max-Forwards`, which means nothing to `GET` (RFC 9110 section 7.6.2). No key contains it. An
+/// origin that rejected it would reject the request for all clients.
 pub fn is_of_content(name: &HeaderName) -> bool {
-    matches!(
-        *name,
+    match *name {
         header::CONTENT_LENGTH
-            | header::CONTENT_TYPE
-            | header::CONTENT_ENCODING
-            | header::CONTENT_LANGUAGE
-            | header::CONTENT_LOCATION
-            | header::CONTENT_RANGE
-            | header::MAX_FORWARDS
-    )
+        | header::CONTENT_TYPE
+        | header::CONTENT_ENCODING
+        | header::CONTENT_LANGUAGE
+        | header::CONTENT_LOCATION
+        | header::CONTENT_RANGE
+        | header::MAX_FORWARDS => true,
+        _ => matches!(
+            name.as_str(),
+            "content-digest" | "repr-digest" | "digest" | "content-md5"
+        ),
+    }
 }
 
 /// A request without content.
