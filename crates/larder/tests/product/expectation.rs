@@ -1,6 +1,9 @@
 //! `Expect: 100-continue`: whether content comes is the application's to say (RFC 9110 section 10.1.1).
 
-use crate::common::{start, start_with};
+use crate::{
+    common::{start, start_with},
+    frames::{PREFACE, frame, last, literal, read_frame},
+};
 use std::{
     io::{Read, Write},
     net::{TcpListener, TcpStream},
@@ -38,19 +41,49 @@ fn asked(larder: &Larder) -> Client {
     client
 }
 
+/// The head of the same request over HTTP/2.
+fn head_over_http2() -> Vec<u8> {
+    let block = [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":authority", "a"),
+        (":path", "/"),
+        ("content-length", "4"),
+        ("expect", "100-continue"),
+    ];
+    let head = frame(1, 1, &block.map(literal).concat());
+    [PREFACE.as_bytes(), &frame(4, 0, &[]), &head].concat()
+}
+
+/// The next head on the first stream.
+fn read_head(client: &mut Client) -> Vec<u8> {
+    loop {
+        if let (1, 1, head) = read_frame(client) {
+            return head;
+        }
+    }
+}
+
 #[test]
 fn over_http2_it_is_the_applications_to_answer_too() {
-    let (origin, larder) = start();
-    origin.reply("/", Reply::ok().cache("no-store").body("answer"));
-    let url = format!("{}/", larder.listeners()[0]);
-    let mut curl = std::process::Command::new("curl");
-    curl.args(["-sS", "--max-time", "20", "--http2-prior-knowledge"]);
-    curl.args(["-H", "Expect: 100-continue", "--data", "content", &url]);
-    let answer = curl.output().expect("curl runs");
-    assert_eq!(String::from_utf8_lossy(&answer.stdout), "answer");
-    let asked = origin.last("/");
-    assert_eq!(asked.header("expect"), Some("100-continue"));
-    assert_eq!(asked.body, b"content");
+    let (application, (_origin, larder)) = before(|mut stream, head| {
+        let leave = "HTTP/1.1 100 Continue\r\n\r\n";
+        stream.write_all(leave.as_bytes()).expect("open");
+        let mut content = [0; 4];
+        stream.read_exact(&mut content).expect("content");
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone";
+        stream.write_all(answer.as_bytes()).expect("open");
+        (head, content)
+    });
+    let mut client = larder.client();
+    client.send(head_over_http2());
+    read_head(&mut client);
+    client.send(last(frame(0, 1, b"body")));
+    // RFC 7541 section 6.1 and appendix A: 200, indexed, is number 8.
+    assert_eq!(read_head(&mut client)[0], 0x88);
+    let (head, content) = application.join().expect("it ended");
+    assert!(head.contains("expect: 100-continue\r\n"), "{head}");
+    assert_eq!(content, *b"body");
 }
 
 #[test]
@@ -123,6 +156,25 @@ fn an_application_that_knows_no_expectation_gets_the_content_all_the_same() {
     client.send("body");
     assert_eq!(client.read().text(), "done");
     assert_eq!(application.join().expect("it ended"), *b"body");
+}
+
+/// RFC 9110 section 10.1.1: whoever has content need not say that it may come.
+#[test]
+fn content_that_comes_with_its_head_waits_for_nobody() {
+    let over_http2 = [head_over_http2(), last(frame(0, 1, b"body"))];
+    let over_http1 = format!("{HEAD}body").into_bytes();
+    for request in [over_http1, over_http2.concat()] {
+        let (application, (_origin, larder)) = before(|mut stream, head| {
+            let mut content = [0; 4];
+            stream.read_exact(&mut content).expect("content");
+            (head, content)
+        });
+        let mut client = larder.client();
+        client.send(request);
+        let (head, content) = application.join().expect("it ended");
+        assert!(!head.contains("expect"), "{head}");
+        assert_eq!(content, *b"body");
+    }
 }
 
 #[test]

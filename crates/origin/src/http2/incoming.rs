@@ -40,6 +40,12 @@ impl Incoming {
         }
     }
 
+    /// Whether any of it has come that was not read, or its end.
+    #[must_use]
+    pub fn has_come(&self) -> bool {
+        self.content.has_come()
+    }
+
     /// Leaves out trailers.
     #[must_use]
     pub fn untrailed(self) -> Self {

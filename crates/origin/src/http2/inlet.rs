@@ -68,6 +68,13 @@ impl Inlet {
         content.gathered.is_empty() && content.joined.is_empty() && content.stream.is_end_stream()
     }
 
+    /// Whether any of it has come that was not read, or its end.
+    pub(super) fn has_come(&self) -> bool {
+        self.gather();
+        let content = self.lock();
+        !content.gathered.is_empty() || !content.joined.is_empty() || content.stream.is_end_stream()
+    }
+
     /// Takes what has come out of `h2`.
     pub(super) fn gather(&self) {
         let mut content = self.lock();

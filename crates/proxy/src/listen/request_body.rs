@@ -106,6 +106,14 @@ impl RequestBody {
         }
     }
 
+    /// Whether some of the content is known to have come, or its end: then its client does not wait to be told to
+    /// continue.
+    pub(crate) fn has_come(&self) -> bool {
+        self.0
+            .as_ref()
+            .is_none_or(|content| !content.front.is_empty() || content.source.has_come())
+    }
+
     /// Takes from the budget what the content may hold until all of it is sent. Returns `false` if there is no room.
     #[inline]
     pub(crate) fn take_room(&mut self, memory: &Memory) -> bool {
@@ -121,10 +129,10 @@ impl RequestBody {
         Self(None)
     }
 
-    /// Content from `hyper`, of which at most `most` bytes are held at once. `hyper` keeps the connection until all of
-    /// it was read.
-    pub(super) fn http1(incoming: Incoming, watch: Arc<Watch>, most: u64) -> Self {
-        Self::of(ContentSource::Http1(incoming), watch, most)
+    /// Content from `hyper`, of which at most `most` bytes are held at once. `came` says whether some of it came with
+    /// the head. `hyper` keeps the connection until all of it was read.
+    pub(super) fn http1(content: Incoming, came: bool, watch: Arc<Watch>, most: u64) -> Self {
+        Self::of(ContentSource::Http1 { content, came }, watch, most)
     }
 
     /// Content from a stream, of which at most `most` bytes are held at once. The answer to the request with this head
@@ -178,7 +186,7 @@ impl Content {
     /// In trailers, `hyper` takes a bare LF for the end of a line, where other servers read on or refuse it (RFC 9112
     /// section 2.2). So it is not certain where the next request begins.
     fn has_trailers(&self) {
-        if matches!(self.source, ContentSource::Http1(_)) {
+        if matches!(self.source, ContentSource::Http1 { .. }) {
             self.watch.leave_unread();
         }
     }

@@ -116,7 +116,7 @@ async fn pass(
     why: Bypassed,
     upgrade: Option<Upgrade>,
 ) -> Result<Response<ReplyBody>, Failure> {
-    let mut fields = outgoing(ask, upgrade.as_ref())?;
+    let mut fields = outgoing(ask, upgrade.as_ref(), &received)?;
     let body = request_body(ask, received)?;
     let whole = whole(ask, &mut fields);
     let ticket = worker.cache.memory.begin();

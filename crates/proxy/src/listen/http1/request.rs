@@ -87,7 +87,8 @@ fn begin_read<S: Serve>(session: &Session<S>, request: Request<Incoming>) -> Beg
     let mut request = request.map(|body| {
         if brings_content {
             let most = session.limits.held_content(version);
-            RequestBody::http1(body, Arc::clone(watch), most)
+            let came = !behind_head(&raw).is_empty();
+            RequestBody::http1(body, came, Arc::clone(watch), most)
         } else {
             RequestBody::none()
         }

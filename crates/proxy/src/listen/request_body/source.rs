@@ -15,7 +15,11 @@ use std::{
 /// Content as it comes from the connection.
 #[derive(Debug)]
 pub(super) enum ContentSource {
-    Http1(Incoming),
+    Http1 {
+        content: Incoming,
+        /// Whether some of it came with the head.
+        came: bool,
+    },
     Http2 {
         content: http2::Incoming,
         /// Set if the client holds its content back until it is told to continue, and has not been told.
@@ -39,8 +43,8 @@ impl ContentSource {
 
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         match self {
-            Self::Http1(incoming) => {
-                let frame = ready!(Pin::new(incoming).poll_frame(cx));
+            Self::Http1 { content, .. } => {
+                let frame = ready!(Pin::new(content).poll_frame(cx));
                 Poll::Ready(frame.map(|frame| frame.map_err(Cut::Http1)))
             }
             Self::Http2 { content, held_back } => {
@@ -62,16 +66,24 @@ impl ContentSource {
         held_back.is_none() && content.size_hint().exact().is_none()
     }
 
+    /// Whether some of it is known to have come, or its end. Over HTTP/1, `hyper` looks for more only when it is read.
+    pub(super) fn has_come(&self) -> bool {
+        match self {
+            Self::Http1 { came, .. } => *came,
+            Self::Http2 { content, .. } => content.has_come(),
+        }
+    }
+
     pub(super) fn is_ended(&self) -> bool {
         match self {
-            Self::Http1(incoming) => incoming.is_end_stream(),
+            Self::Http1 { content, .. } => content.is_end_stream(),
             Self::Http2 { content, .. } => content.is_end_stream(),
         }
     }
 
     pub(super) fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Http1(incoming) => incoming.size_hint(),
+            Self::Http1 { content, .. } => content.size_hint(),
             Self::Http2 { content, .. } => content.size_hint(),
         }
     }

@@ -5,14 +5,19 @@ use super::max_forwards;
 use crate::{
     ask::{Ask, Upgrade},
     error::Failure,
+    listen::RequestBody,
     policy::Esi,
     walk::{coding, outbound, page},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use rules::{fields, method::is_retrieval};
 
-/// The fields for the origin.
-pub fn outgoing(ask: &Ask, upgrade: Option<&Upgrade>) -> Result<HeaderMap, Failure> {
+/// The fields for the origin, which go before this content.
+pub fn outgoing(
+    ask: &Ask,
+    upgrade: Option<&Upgrade>,
+    content: &RequestBody,
+) -> Result<HeaderMap, Failure> {
     let mut fields = outbound::fields(ask)?;
     coding::for_origin(ask, &mut fields);
     max_forwards::count_down(ask, &mut fields);
@@ -21,7 +26,7 @@ pub fn outgoing(ask: &Ask, upgrade: Option<&Upgrade>) -> Result<HeaderMap, Failu
         fields.insert(header::UPGRADE, upgrade.protocol.clone());
         fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
     }
-    pass_expectation(ask, &mut fields);
+    pass_expectation(ask, content, &mut fields);
     if ask.version == Version::HTTP_2
         && let Some(taken) = ask.fields.get(header::TE)
     {
@@ -33,11 +38,12 @@ pub fn outgoing(ask: &Ask, upgrade: Option<&Upgrade>) -> Result<HeaderMap, Failu
 }
 
 /// Passes `Expect` on, so that the client is told to send its content once the origin has told us (RFC 9110 section
-/// 10.1.1).
-fn pass_expectation(ask: &Ask, fields: &mut HeaderMap) {
+/// 10.1.1). A client that does not wait for that need not be told, and its content waits for nobody.
+fn pass_expectation(ask: &Ask, content: &RequestBody, fields: &mut HeaderMap) {
     if ask.receipt.has_content
         && ask.version >= Version::HTTP_11
         && let Some(expected) = ask.fields.get(header::EXPECT)
+        && !(expected.as_bytes().eq_ignore_ascii_case(b"100-continue") && content.has_come())
     {
         fields.insert(header::EXPECT, expected.clone());
     }
