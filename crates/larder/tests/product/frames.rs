@@ -55,6 +55,18 @@ pub fn read_frame(client: &mut Client) -> (u8, u8, Vec<u8>) {
 
 /// Whether a request of these fields, on a connection of its own, is answered with 400, on its stream.
 pub fn is_bad_request(larder: &Larder, fields: &[(&str, &str)]) -> bool {
+    // RFC 7541 section 6.1 and appendix A: indexed, number 12.
+    answered(larder, fields) == 0x8c
+}
+
+/// Whether it is answered with 200.
+pub fn is_ok(larder: &Larder, fields: &[(&str, &str)]) -> bool {
+    // The same, number 8.
+    answered(larder, fields) == 0x88
+}
+
+/// The first byte of the head that answers a request of these fields: its status, if that has an index.
+fn answered(larder: &Larder, fields: &[(&str, &str)]) -> u8 {
     let mut client = larder.client();
     client.send(PREFACE);
     client.send(frame(4, 0, &[]));
@@ -62,8 +74,7 @@ pub fn is_bad_request(larder: &Larder, fields: &[(&str, &str)]) -> bool {
     client.send(last(frame(1, 1, &block)));
     loop {
         match read_frame(&mut client) {
-            // RFC 7541 section 6.1 and appendix A: indexed, number 12.
-            (1, 1, head) => return head.first() == Some(&0x8c),
+            (1, 1, head) => return head[0],
             (3 | 7, ..) => panic!("{fields:?}: the stream was given up"),
             _ => {}
         }

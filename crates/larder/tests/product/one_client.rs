@@ -1,6 +1,6 @@
 //! What an origin says to one client, for how that one asks, is nobody else's.
 
-use super::frames::is_bad_request;
+use super::frames::{is_bad_request, is_ok};
 use crate::common::{Said, start, start_with};
 use testkit::{Client, Gate, Reply};
 
@@ -220,6 +220,25 @@ fn a_target_of_the_other_scheme_is_misdirected() {
         assert_eq!(answer.status, status, "{target} {proto}: {}", answer.said());
     }
     assert_eq!(origin.requests("/x"), 2);
+}
+
+/// RFC 9113 section 8.3.1: over HTTP/2 each request names a scheme, and a proxy that ends TLS may leave it as it was. The
+/// connection tells, or a trusted proxy.
+#[test]
+fn over_http2_the_scheme_that_a_request_names_tells_nothing() {
+    let (origin, larder) = start();
+    origin.reply("/x", Reply::ok().cache("max-age=60").body("page"));
+    for scheme in ["https", "http"] {
+        let all = [
+            (":method", "GET"),
+            (":scheme", scheme),
+            (":authority", "a"),
+            (":path", "/x"),
+        ];
+        assert!(is_ok(&larder, &all), "{scheme}");
+    }
+    assert_eq!(origin.requests("/x"), 1);
+    assert_eq!(origin.last("/x").header("x-forwarded-proto"), Some("http"));
 }
 
 /// RFC 9113 section 8.3.1: `:path` must not be empty, and there is nothing to serve of another scheme (RFC 9110 section 4.2).
