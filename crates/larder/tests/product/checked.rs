@@ -454,6 +454,14 @@ fn words_of_nginx_are_translated() {
             "`\"200 302\" = \"5s\"`",
         ),
         ("[defaults]\nttl = { 200 = \"5\" }", "`200 = \"5s\"`"),
+        (
+            "[defaults]\nttl = \"200 302 10m\"",
+            "`ttl = { \"200 302\" = \"10m\" }`",
+        ),
+        (
+            "[defaults]\nttl = \"any 1m\"",
+            "`ttl = { \"any\" = \"1m\" }`",
+        ),
         ("[defaults.stale]\nstatuses = [\"http_500\"]", "`\"500\"`"),
         ("[defaults.bypass]\ncookies = [\"~* x\"]", "\"~ (?i).*x.*\""),
         (
@@ -469,6 +477,20 @@ fn words_of_nginx_are_translated() {
         let said = faults(&format!("{ORIGIN}{lines}\n"));
         assert!(said.contains(proposal), "{lines}: {said}");
     }
+}
+
+#[test]
+fn numbers_of_durations_have_a_unit() {
+    for line in [
+        "browser_ttl = \"200 5m\"",
+        "ttl = { 200 = \"302 10m\" }",
+        "stale.if_error = \"1 000s\"",
+    ] {
+        let said = faults(&format!("{ORIGIN}[defaults]\n{line}\n"));
+        assert!(said.contains("has no unit"), "{line}: {said}");
+    }
+    let good = "browser_ttl = \"1h 30m\"\nstale.if_error = \"1 d\"\n";
+    assert_eq!(faults(&format!("{ORIGIN}[defaults]\n{good}")), "");
 }
 
 /// They would be sent and compared as they stand there.

@@ -9,7 +9,7 @@ const LONGEST: Duration = Duration::from_hours(100 * 365 * 24);
 impl Word for Duration {
     const WHAT: &'static str = "a duration";
     const EXAMPLES: &'static [&'static str] = &["60s", "500ms", "1h30m", "1d"];
-    const PATTERN: &'static str = r"^\s*(0|([0-9][0-9\s]*(\.[0-9\s]+)?[a-zA-Zµ]+\s*)+)\s*$";
+    const PATTERN: &'static str = r"^\s*(0|([0-9]+(\.[0-9]+)?\s*[a-zA-Zµ]+\s*)+)\s*$";
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let text = text.trim();
@@ -19,6 +19,10 @@ impl Word for Duration {
                 Wrong::new(format!("`{text}` is not a duration: minutes are `m`"))
                     .instead(text.replace('M', "m")),
             );
+        }
+        if let Some(number) = cut_number(text) {
+            let what = format!("`{text}` is not a duration: `{number}` has no unit");
+            return Err(Wrong::new(what));
         }
         match humantime::parse_duration(text) {
             Ok(duration) if duration > LONGEST => {
@@ -49,6 +53,16 @@ impl Word for Duration {
     }
 }
 
+/// Returns a number with white space and another number behind it, which the library reads as one number.
+fn cut_number(text: &str) -> Option<&str> {
+    let is_of_number = |letter: char| letter.is_ascii_digit() || letter == '.';
+    let words = text.split_whitespace();
+    let mut pairs = words.clone().zip(words.skip(1));
+    let (word, _) = pairs
+        .find(|(word, next)| word.ends_with(is_of_number) && next.starts_with(is_of_number))?;
+    word.get(word.trim_end_matches(is_of_number).len()..)
+}
+
 fn without_unit(number: &str) -> Wrong {
     Wrong::new("the duration has no unit")
         .instead(format!("{number}s"))
@@ -69,6 +83,9 @@ mod tests {
             ("1d", 86_400_000),
             ("0s", 0),
             (" 1s ", 1000),
+            ("1h 30m", 5_400_000),
+            ("1 h 30 m", 5_400_000),
+            ("1.5 h", 5_400_000),
         ] {
             assert_eq!(
                 Duration::parse(text),
@@ -94,6 +111,24 @@ mod tests {
         }
         assert_eq!(Duration::number(-5).instead.as_deref(), Some("\"60s\""));
         assert_eq!(Duration::number(60).instead.as_deref(), Some("\"60s\""));
+    }
+
+    #[test]
+    fn white_space_ends_a_number() {
+        for (text, number) in [
+            ("200 10m", "`200`"),
+            ("200 302 10m", "`200`"),
+            ("1 000ms", "`1`"),
+            ("1h5 0m", "`5`"),
+            ("1h 5\t0m", "`5`"),
+            ("1. 5s", "`1.`"),
+            ("1 .5s", "`1`"),
+            ("1.5 5s", "`1.5`"),
+        ] {
+            let wrong = Duration::parse(text).expect_err(text);
+            let told = format!("{number} has no unit");
+            assert!(wrong.what.ends_with(&told), "{text}: {wrong}");
+        }
     }
 
     #[test]

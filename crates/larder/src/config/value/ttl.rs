@@ -1,6 +1,6 @@
 //! Lifetimes by status.
 
-use super::{Text, Word, Wrong, word::Bare};
+use super::{Text, Word, Wrong, quoted, word::Bare};
 use proxy::policy::StatusPattern;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
@@ -68,7 +68,7 @@ impl<'de> de::Visitor<'de> for TtlVisitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Ttl, E> {
-        let duration = Duration::read(text).map_err(E::custom)?;
+        let duration = Duration::read(text).map_err(|wrong| E::custom(by_status(text, wrong)))?;
         Ok(Ttl::usual(duration))
     }
 
@@ -89,6 +89,22 @@ impl<'de> de::Visitor<'de> for TtlVisitor {
         }
         list.sort_by_key(|(pattern, _)| rank(*pattern));
         Ok(Ttl(list))
+    }
+}
+
+/// Proposes a table for statuses with their lifetime behind them, as nginx has them in `proxy_cache_valid`.
+fn by_status(text: &str, wrong: Wrong) -> Wrong {
+    let Some((statuses, time)) = text.trim().rsplit_once(char::is_whitespace) else {
+        return wrong;
+    };
+    let statuses = statuses.split_whitespace().collect::<Vec<_>>().join(" ");
+    if Statuses::parse(&statuses).is_err() || Duration::parse(time).is_err() {
+        return wrong;
+    }
+    let meant = format!("{{ {} = {} }}", quoted(&statuses), quoted(time));
+    Wrong {
+        what: format!("`{text}` is not a duration: lifetimes by status are a table"),
+        instead: Some(meant),
     }
 }
 
