@@ -96,6 +96,28 @@ fn who_is_meant_for_the_application_gets_no_page_that_was_made_for_everybody() {
     assert_eq!(answer.text(), "for all");
 }
 
+/// As from a page store.
+#[test]
+fn a_stored_page_of_a_folder_answers_whoever_has_a_token_unless_the_site_says_otherwise() {
+    for (config, again) in [
+        ("ttl = \"1h\"\nbypass.cookies = []", "for all"),
+        (
+            "ttl = \"1h\"\nbypass = { cookies = [], headers = \"Authorization\" }",
+            "app 2",
+        ),
+    ] {
+        let root = folder(&[("page.html", b"for all")]);
+        let (_origin, larder) = start(&root, config);
+        let own = || {
+            let asked = larder.get("/page.html");
+            asked.header("Authorization", "Bearer 1").send().text()
+        };
+        assert_eq!(own(), "app 1", "{config}: the folder does not answer it");
+        assert_eq!(larder.get("/page.html").send().text(), "for all");
+        assert_eq!(own(), again, "{config}");
+    }
+}
+
 #[test]
 fn a_page_of_the_application_is_not_given_a_files_lifetime() {
     let root = folder(&[("page.html", b"file")]);
