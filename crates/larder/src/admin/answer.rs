@@ -181,8 +181,8 @@ fn outlook(explanation: &Explanation) -> Outlook {
     }
     // Where nothing stored answers.
     let origin = |why: ForwardReason, detail| match explanation.late_bypass {
+        _ if explanation.only_stored => (From::Larder, "only-if-cached", None),
         Some(LateBypass::Cookie) => (From::Origin, ForwardReason::Bypass.token(), Some("cookie")),
-        None if explanation.only_stored => (From::Larder, "only-if-cached", None),
         Some(LateBypass::Condition) | None => (From::Origin, why.token(), detail),
     };
     let selected = explanation.selected;

@@ -243,6 +243,38 @@ fn what_larder_answers_by_itself_is_no_origins() {
     assert_eq!(larder.get("/a").header(name, value).send().status, 504);
 }
 
+#[test]
+fn who_wants_only_what_is_stored_is_told_of_no_origin() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nbypass.misses_with = \"form\"\n",
+    );
+    let page = Reply::ok().cache("max-age=60").header("ETag", "\"e\"");
+    origin.otherwise(move |_| page.clone().body("x"));
+    larder.get("/stored").send();
+    let only = ("Cache-Control", "only-if-cached");
+    for (path, line) in [
+        ("/stored", ("If-Match", "\"q\"")),
+        ("/new", ("If-Match", "\"q\"")),
+        (
+            "/new",
+            ("If-Unmodified-Since", "Wed, 21 Oct 2015 07:28:00 GMT"),
+        ),
+        ("/new", ("Cookie", "form=1")),
+    ] {
+        let told = explained(
+            &larder,
+            &format!("http://example.test{path}"),
+            &[only, line],
+        );
+        let what = "answered by Larder itself: the request accepts only";
+        assert!(told.contains(what), "{path} {line:?}: {told}");
+        let asked = larder.get(path).header(only.0, only.1);
+        let answer = asked.header(line.0, line.1).send();
+        assert_eq!(answer.status, 504, "{path} {line:?}");
+    }
+    assert_eq!(origin.requests("/new"), 0);
+}
+
 /// No stored response answers that.
 #[test]
 fn a_request_with_content_is_explained_as_one() {
