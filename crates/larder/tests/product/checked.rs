@@ -414,6 +414,87 @@ fn expressions_that_are_meant_to_be_searched_for_are_told() {
     }
 }
 
+/// Pages of users would go to others, for want of a cookie that is called so.
+#[test]
+fn names_that_are_written_as_searches_are_told() {
+    for (pattern, proposal) in [
+        ("~ logged_in", "\"~ .*logged_in.*\""),
+        ("session=", "\"session\""),
+        ("session=.*", "\"session\""),
+        ("wp_.*", "\"wp_*\""),
+        ("^wordpress", "\"~ wordpress.*\""),
+        ("SESS|logged_in", "\"~ .*SESS.*|.*logged_in.*\""),
+        ("wp_[^=]*=", "\"~ .*wp_.*\""),
+        ("session, other", "\"session\", \"other\""),
+        ("Cookie: session", "\"session\""),
+    ] {
+        let rules = |pattern: &str| {
+            format!(
+                "{ORIGIN}[defaults.bypass]\ncookies = [{pattern}]\nmisses_with = [{pattern}]\n\
+                 sets = [{pattern}]\n[[route]]\ncookie = [{pattern}]\n"
+            )
+        };
+        let said = faults(&rules(&format!("{pattern:?}")));
+        let told = said.matches(&format!("write `{proposal}`")).count();
+        assert_eq!(told, 4, "{pattern}: {said}");
+        assert_eq!(faults(&rules(proposal)), "");
+    }
+    for (pattern, proposal) in [
+        ("~ preview", "\"~ .*preview.*\""),
+        ("utm_.*", "\"utm_*\""),
+        ("view=.*", "\"view\""),
+        ("page|q", "\"~ .*page.*|.*q.*\""),
+        ("page, q", "\"page\", \"q\""),
+    ] {
+        let rules = |pattern: &str| {
+            format!(
+                "{ORIGIN}[defaults.bypass]\nquery = [{pattern}]\n[[route]]\nquery = [{pattern}]\n"
+            )
+        };
+        let said = faults(&rules(&format!("{pattern:?}")));
+        let told = said.matches(&format!("write `{proposal}`")).count();
+        assert_eq!(told, 2, "{pattern}: {said}");
+        assert_eq!(faults(&rules(proposal)), "");
+    }
+}
+
+/// These may be meant as they are written.
+#[test]
+fn names_that_are_hardly_meant_are_warned_of() {
+    let rules = |key: &str, pattern: &str| {
+        format!("{ORIGIN}[defaults.bypass]\n{key} = {pattern:?}\n[[route]]\npath = \"/a\"\n")
+    };
+    for (key, pattern, told) in [
+        (
+            "cookies",
+            "~ wp_logged|author",
+            "`~ .*wp_logged.*|.*author.*`",
+        ),
+        ("misses_with", "~ (?i)session", "`~ (?i).*session.*`"),
+        ("sets", "session.*", "`session*`"),
+        ("query", "q=", "`q=~ ^$`"),
+        ("query", "~ a|b", "`~ ^(a|b)$`"),
+    ] {
+        let said = warnings(&rules(key, pattern));
+        let lines = said.replace("\n  │ ", " ").replace("\n        ", " ");
+        let is_one = said.contains("1 warning in");
+        assert!(lines.contains(told) && is_one, "{key} {pattern}: {said}");
+    }
+    for (key, pattern) in [
+        ("cookies", "~ ^(a|b)$"),
+        ("cookies", "~ (a|b)_.*"),
+        ("cookies", "Drupal.visitor.*"),
+        ("cookies", "user[name]"),
+        ("cookies", "session=~ ^$"),
+        ("query", "filter[price][]"),
+        ("query", "page[*]=a b"),
+        ("query", "q=~ ^$"),
+        ("query", "q=a, b"),
+    ] {
+        assert_eq!(warnings(&rules(key, pattern)), "", "{key} {pattern}");
+    }
+}
+
 /// A rule that never holds protects nothing.
 #[test]
 fn expressions_cover_whole_values() {

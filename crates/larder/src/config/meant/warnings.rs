@@ -1,6 +1,7 @@
 //! What is allowed, but hardly meant.
 
 mod cookies;
+mod names;
 mod paths;
 
 use super::{Sink, matches_everything, routes::refuses};
@@ -27,6 +28,7 @@ pub(super) fn find(written: &written::Config, sink: &mut Sink<'_>) {
         paths::home_alone(&routes, sink);
     }
     cookies::find(written, defaults, has_last, sink);
+    names::find(&routes, &policies, sink);
     for policy in &policies {
         keyed_credentials(policy, sink);
     }

@@ -37,7 +37,8 @@ impl<'de, T: Element> Deserialize<'de> for Many<T> {
         let list = match value {
             OneOrList::List(list) => list,
             OneOrList::One(text) => {
-                vec![T::from_text(&text, span.clone()).map_err(de::Error::custom)?]
+                let read = T::from_text(&text, span.clone());
+                vec![read.map_err(|wrong| de::Error::custom(wrong.for_whole_list()))?]
             }
         };
         Ok(Self { list, span })

@@ -1,7 +1,7 @@
 //! Patterns over the parameters of a query.
 
 use super::{
-    Word, Wrong,
+    Word, Wrong, foreign,
     name::name_and_value,
     path::{in_normal_form, normal},
     pattern::{anchored, of_value},
@@ -42,10 +42,13 @@ impl Word for QueryPattern {
             }
             Some((value, None)) => {
                 parameter::<Self>(text)?;
+                foreign::value(&format!("{name}="), name, value)?;
                 Some(spellings(value)?)
             }
         };
         let name = parameter::<Self>(name)?;
+        one_name::<Self>(name)?;
+        foreign::name::<Self>(text, name)?;
         let sent = normal(name);
         let name = if sent.is_empty() || has_one_spelling(&sent) {
             name_and_value(&sent)?.name
@@ -117,6 +120,15 @@ fn parameter<T: Word>(text: &str) -> Result<&str, Wrong> {
     Ok(text)
 }
 
+/// Refuses several names in one.
+fn one_name<T: Word>(name: &str) -> Result<(), Wrong> {
+    if !name.contains(", ") {
+        return Ok(());
+    }
+    let wrong = Wrong::new("a name has no comma with a space: write several parameters as a list");
+    Err(wrong.instead_all::<T>(name.split(", ").map(str::trim)))
+}
+
 impl Word for ParamPattern {
     const WHAT: &'static str = "the name of a parameter";
     const EXAMPLES: &'static [&'static str] = &["page", "utm_*"];
@@ -128,6 +140,18 @@ impl Word for ParamPattern {
             return Err(wrong.instead_if_good::<Self>(name));
         }
         let text = parameter::<Self>(text)?;
+        one_name::<Self>(text)?;
+        if text.starts_with('~') || foreign::is_expression(text) {
+            let meant = text.trim_start_matches(['~', ' ', '^']).replace(".*", "*");
+            let what = "there are no regular expressions here: `*` at the end stands for anything";
+            let wrong = Wrong::new(what);
+            let is_good = meant.contains('*') && !foreign::is_expression(&meant);
+            return Err(if is_good {
+                wrong.instead_if_good::<Self>(&meant)
+            } else {
+                wrong
+            });
+        }
         match text.split_once('*') {
             _ if text.is_empty() => Err(Wrong::new("the name is empty")),
             None | Some((_, "")) => Ok(Self::parse(text)),
@@ -178,9 +202,37 @@ mod tests {
             ("a=~^b", Some("\"a=~ b.*\"")),
             ("~* b", Some("\"~ (?i).*b.*\"")),
             ("a=~* b", Some("\"a=~ (?i).*b.*\"")),
+            ("~ preview", Some("\"~ .*preview.*\"")),
+            ("^utm_", Some("\"~ utm_.*\"")),
+            ("a|b", Some("\"~ .*a.*|.*b.*\"")),
+            ("utm_.*", Some("\"utm_*\"")),
+            ("view=.*", Some("\"view\"")),
+            ("view=^dr", Some("\"view=~ dr.*\"")),
+            ("page, q", Some("\"page\", \"q\"")),
+            ("|", None),
         ] {
             let wrong = QueryPattern::parse(text).unwrap_err();
             assert_eq!(wrong.instead.as_deref(), instead, "{text}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn names_of_parameters_have_brackets_and_dots() {
+        for text in [
+            "a[b]",
+            "a[b]*",
+            "page[*]=a b",
+            "filter[a][]",
+            "a.b.*",
+            "$x",
+            "a b",
+            "a,b",
+            "q=",
+            "a%7Cb",
+            "q=a, b",
+            "q=a|b",
+        ] {
+            assert!(QueryPattern::parse(text).is_ok(), "{text}");
         }
     }
 
@@ -201,6 +253,17 @@ mod tests {
         assert_eq!(name("ü"), Ok(ParamPattern::Name("ü".into())));
         assert_eq!(name("a b*"), Ok(ParamPattern::Prefix("a b".into())));
         assert_eq!(name("p%61ge%5B]"), Ok(ParamPattern::Name("page[]".into())));
+        for (text, instead) in [
+            ("utm_.*", Some("\"utm_*\"")),
+            ("~ utm_.*", Some("\"utm_*\"")),
+            ("^utm_.*", Some("\"utm_*\"")),
+            ("^utm_", None),
+            ("a|b", None),
+            ("page, q", Some("\"page\", \"q\"")),
+        ] {
+            let wrong = name(text).unwrap_err();
+            assert_eq!(wrong.instead.as_deref(), instead, "{text}: {wrong}");
+        }
         for text in ["a&b", "a=1", "?a"] {
             let wrong = name(text).unwrap_err();
             assert_eq!(wrong.instead.as_deref(), Some("\"a\""), "{text}: {wrong}");

@@ -2,11 +2,12 @@
 
 mod search;
 
-pub(super) use search::{flags, proposed};
+pub(super) use search::proposed;
+pub(in crate::config) use search::{alternatives, flags, is_word, whole};
 
 use super::Wrong;
 use regex::{Regex, RegexBuilder};
-use search::{alternatives, is_open, is_word};
+use search::is_open;
 
 /// Largest compiled size of one regular expression, in bytes.
 const LARGEST_REGEX: usize = 1 << 20;
@@ -53,10 +54,28 @@ pub(super) fn expression(before: &str, pattern: &str, what: &str) -> Result<Rege
     anchored(pattern)
 }
 
-/// Compiles the expression behind `~`, which covers the whole of a value. Refuses one that is a plain word: it was meant
-/// as a search. `is_long`: values are never one word, nor one of a few, whatever their case.
+/// Returns an expression as it was before [`anchored`] closed it.
+pub fn bare(regex: &str) -> &str {
+    let inner = regex.strip_prefix(r"\A(?:");
+    inner
+        .and_then(|inner| inner.strip_suffix(r")\z"))
+        .unwrap_or(regex)
+}
+
+/// As [`of_whole`], for a value.
 pub(super) fn of_value(before: &str, pattern: &str, is_long: bool) -> Result<Regex, Wrong> {
-    let regex = expression(before, pattern, "value")?;
+    of_whole("value", before, pattern, is_long)
+}
+
+/// Compiles the expression behind `~`, which covers the whole of `kind`. Refuses one that is a plain word: it was meant as
+/// a search. `is_long`: values are never one word, nor one of a few, whatever their case.
+pub(super) fn of_whole(
+    kind: &str,
+    before: &str,
+    pattern: &str,
+    is_long: bool,
+) -> Result<Regex, Wrong> {
+    let regex = expression(before, pattern, kind)?;
     let (flags, begun) = flags(pattern);
     let is_searched = if is_long {
         alternatives(begun).into_iter().all(is_word)
@@ -67,11 +86,11 @@ pub(super) fn of_value(before: &str, pattern: &str, is_long: bool) -> Result<Reg
         return Ok(regex);
     }
     let alone = if is_long {
-        ""
+        String::new()
     } else {
-        " (for this value alone, leave `~` out)"
+        format!(" (for this {kind} alone, leave `~` out)")
     };
-    let what = "a regular expression must match the whole value, not only a part of it";
+    let what = format!("a regular expression must match the whole {kind}, not only a part of it");
     let wrong = Wrong::new(format!("{what}{alone}"));
     Err(proposed(wrong, &format!("{before}~ {flags}"), begun))
 }

@@ -38,7 +38,8 @@ impl<'de> de::Visitor<'de> for QueryVisitor {
                     );
                     return Err(E::custom(Wrong::new(what).instead(word)));
                 }
-                let pattern = ParamPattern::read(text).map_err(E::custom)?;
+                let pattern = ParamPattern::read(text);
+                let pattern = pattern.map_err(|wrong| E::custom(wrong.for_whole_list()))?;
                 Ok(Query(QueryChoice::Only(vec![pattern])))
             }
         }

@@ -41,10 +41,37 @@ impl Wrong {
         }
     }
 
+    /// Adds the values that were probably meant, as members of a list, if each is valid.
+    #[must_use]
+    pub fn instead_all<'a, T: Word>(mut self, values: impl Iterator<Item = &'a str>) -> Self {
+        let values: Vec<_> = values.filter(|value| !value.is_empty()).collect();
+        if !values.is_empty() && values.iter().all(|value| T::parse(value).is_ok()) {
+            let values: Vec<_> = values.into_iter().map(quoted).collect();
+            self.instead = Some(values.join(", "));
+        }
+        self
+    }
+
+    /// Puts several proposed values in the brackets of a list: they are for a single value that stands without.
+    #[must_use]
+    pub fn for_whole_list(mut self) -> Self {
+        let is_several = |toml: &String| unquoted(toml).is_some_and(|values| values.len() > 1);
+        self.instead = self.instead.map(|toml| {
+            if is_several(&toml) {
+                format!("[{toml}]")
+            } else {
+                toml
+            }
+        });
+        self
+    }
+
     /// Replaces a proposal that would itself be refused with an example.
     #[must_use]
     pub fn proposing<T: Word>(self) -> Self {
-        let is_good = |toml: &String| unquoted(toml).is_some_and(|text| T::parse(&text).is_ok());
+        let is_good = |toml: &String| {
+            unquoted(toml).is_some_and(|values| values.iter().all(|text| T::parse(text).is_ok()))
+        };
         match &self.instead {
             Some(toml) if !is_good(toml) => self.as_in(T::EXAMPLES),
             _ => self,
@@ -63,7 +90,16 @@ impl Wrong {
     /// Returns both in one line and without quotes, for the command line.
     pub fn in_one_line(self) -> String {
         match self.instead {
-            Some(instead) => format!("{}; write {}", self.what, instead.trim_matches('"')),
+            Some(instead) => {
+                let is_one = unquoted(&instead).is_none_or(|values| values.len() == 1);
+                let instead = instead.as_str();
+                let shown = if is_one {
+                    instead.trim_matches('"')
+                } else {
+                    instead
+                };
+                format!("{}; write {shown}", self.what)
+            }
             None => self.what,
         }
     }
@@ -98,10 +134,13 @@ pub(in crate::config) fn quoted(text: &str) -> String {
     toml
 }
 
-/// Returns the text within the quotes.
-fn unquoted(toml: &str) -> Option<String> {
-    let table: toml::Table = toml::from_str(&format!("value = {toml}")).ok()?;
-    table.get("value")?.as_str().map(str::to_owned)
+/// Returns the text within the quotes, or the texts of several members of a list.
+fn unquoted(toml: &str) -> Option<Vec<String>> {
+    let table: toml::Table = toml::from_str(&format!("value = [{toml}]")).ok()?;
+    let values = table.get("value")?.as_array()?.iter();
+    values
+        .map(|value| value.as_str().map(str::to_owned))
+        .collect()
 }
 
 impl fmt::Display for Wrong {

@@ -1,6 +1,6 @@
 //! Writes matchers of requests as they are in a configuration.
 
-use crate::config::value::{IGNORING_CASE, ignores_case};
+use crate::config::value::{IGNORING_CASE, bare, ignores_case};
 use proxy::policy::{FieldPattern, HostPattern, Matcher, NamePattern, PathPattern, TextPattern};
 use regex::Regex;
 
@@ -79,13 +79,6 @@ pub(super) fn named(pattern: &NamePattern) -> String {
 /// Writes an expression as it was configured: one that matches a whole text was anchored when it was read.
 pub(super) fn expression(regex: &str) -> String {
     format!("~ {}", bare(regex))
-}
-
-fn bare(regex: &str) -> &str {
-    let inner = regex.strip_prefix(r"\A(?:");
-    inner
-        .and_then(|inner| inner.strip_suffix(r")\z"))
-        .unwrap_or(regex)
 }
 
 /// Writes text with stars if that was configured, otherwise the expression.

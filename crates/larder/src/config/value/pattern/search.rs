@@ -4,7 +4,7 @@
 use super::Wrong;
 
 /// Whether an expression is plain text, perhaps with an end.
-pub(super) fn is_word(pattern: &str) -> bool {
+pub(in crate::config) fn is_word(pattern: &str) -> bool {
     let text = pattern.strip_suffix('$').unwrap_or(pattern);
     !text.is_empty() && !text.contains(|letter| r"\.+*?()|[]{}^$".contains(letter))
 }
@@ -19,7 +19,7 @@ pub(in crate::config::value) fn proposed(wrong: Wrong, before: &str, pattern: &s
 
 /// Turns a search into an expression that covers the whole text, with ends for each alternative. `None` if there may be
 /// alternatives or ends within a group or a class.
-fn whole(pattern: &str) -> Option<String> {
+pub(in crate::config) fn whole(pattern: &str) -> Option<String> {
     let each = alternatives(pattern).into_iter().map(whole_alone);
     each.collect::<Option<Vec<_>>>().map(|all| all.join("|"))
 }
@@ -31,34 +31,47 @@ fn whole_alone(pattern: &str) -> Option<String> {
     };
     let (rest, after) = match rest.strip_suffix('$').filter(|rest| !rest.ends_with('\\')) {
         Some(rest) => (rest, ""),
+        None if rest.ends_with(".*") && !rest.ends_with(r"\.*") => (rest, ""),
         None => (rest, ".*"),
     };
-    let has_ends = rest.contains(['^', '$']);
+    let before = if rest.starts_with(".*") { "" } else { before };
+    let has_ends = rest.replace("[^", "[").contains(['^', '$']);
     (!has_ends).then(|| format!("{before}{rest}{after}"))
 }
 
 /// Splits an expression at the bars that are not escaped and not in a group or class.
-pub(super) fn alternatives(pattern: &str) -> Vec<&str> {
+pub(in crate::config) fn alternatives(pattern: &str) -> Vec<&str> {
     let (mut all, mut begin) = (Vec::new(), 0);
-    let (mut depth, mut in_class, mut is_escaped) = (0_u32, false, false);
-    for (at, sign) in pattern.char_indices() {
-        match sign {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            '[' => in_class = true,
-            ']' => in_class = false,
-            _ if in_class => {}
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            '|' if depth == 0 => {
-                all.extend(pattern.get(begin..at));
-                begin = at + 1;
-            }
-            _ => {}
+    for (at, sign, depth) in structure(pattern) {
+        if sign == '|' && depth == 0 {
+            all.extend(pattern.get(begin..at));
+            begin = at + 1;
         }
     }
     all.extend(pattern.get(begin..));
     all
+}
+
+/// Returns the signs that are not escaped and not in a class, each with its place and the number of groups around it.
+fn structure(pattern: &str) -> impl Iterator<Item = (usize, char, u32)> {
+    let (mut depth, mut in_class, mut is_escaped) = (0_u32, false, false);
+    pattern.char_indices().filter_map(move |(at, sign)| {
+        match sign {
+            _ if is_escaped => {
+                is_escaped = false;
+                return None;
+            }
+            '\\' => is_escaped = true,
+            '[' => in_class = true,
+            ']' => in_class = false,
+            _ if in_class => return None,
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let around = if sign == '(' { depth - 1 } else { depth };
+        Some((at, sign, around))
+    })
 }
 
 /// Whether an expression has a beginning but no end: it was meant as a search, and would hardly ever match.
@@ -69,7 +82,7 @@ pub(super) fn is_open(pattern: &str) -> bool {
 }
 
 /// Splits off the leading flags, such as `(?i)`, which do not say where the expression begins.
-pub(in crate::config::value) fn flags(pattern: &str) -> (&str, &str) {
+pub(in crate::config) fn flags(pattern: &str) -> (&str, &str) {
     let is_flag = |letter: char| letter.is_ascii_alphabetic() || letter == '-';
     let behind = pattern.strip_prefix("(?").and_then(|rest| {
         let begun = rest.trim_start_matches(is_flag).strip_prefix(')')?;
@@ -101,6 +114,10 @@ mod tests {
             (r"a\|b", Some(r".*a\|b.*")),
             (r"^a\|b|c", Some(r"a\|b.*|.*c.*")),
             ("(^a|b)", None),
+            ("x.*", Some(".*x.*")),
+            (r"x\.*", Some(r".*x\.*.*")),
+            ("^.*x", Some(".*x.*")),
+            ("[^a]b", Some(".*[^a]b.*")),
         ] {
             assert_eq!(whole(searched).as_deref(), proposal, "{searched}");
             let Some(proposal) = proposal else { continue };
