@@ -403,7 +403,13 @@ fn expressions_that_are_meant_to_be_searched_for_are_told() {
     for (path, proposal) in [
         ("~ ^/admin", "/admin.*"),
         ("~ (?i)^/admin", "(?i)/admin.*"),
-        ("~ (?i)admin", "(?i).*admin"),
+        ("~ (?i)admin", "(?i).*admin.*"),
+        ("~ (admin|login)", "~ .*(admin|login).*"),
+        ("~ ^admin.*", "~ /admin.*"),
+        ("/(en|de)/*", "~ /(en|de)/.*"),
+        (r"\.php$", "*.php"),
+        ("/admin/*, /login*", "[\"/admin/*\", \"/login*\"]"),
+        ("/admin/* /login*", "[\"/admin/*\", \"/login*\"]"),
     ] {
         let said = faults(&format!("{ORIGIN}[[route]]\npath = '{path}'\n"));
         assert!(said.contains(proposal), "{path}: {said}");
@@ -412,6 +418,56 @@ fn expressions_that_are_meant_to_be_searched_for_are_told() {
         let said = faults(&format!("{ORIGIN}[[route]]\npath = '{path}'\n"));
         assert_eq!(said, "", "{path}");
     }
+}
+
+/// What is proposed matches what an expression would have found.
+#[test]
+fn proposals_for_paths_leave_no_path_open() {
+    for (path, proposal, target) in [
+        ("'~ admin'", "'~ .*admin.*'", "/admin/users"),
+        ("'~ ^admin.*'", "'~ /admin.*'", "/admin/users"),
+        ("'/(en|de)/*'", "'~ /(en|de)/.*'", "/en/x/y"),
+        (r"'\.php$'", "'*.php'", "/a/x.php"),
+        (
+            "'/admin/* /login*'",
+            "['/admin/*', '/login*']",
+            "/login/now",
+        ),
+    ] {
+        let route = |path| format!("{ORIGIN}[[route]]\npath = {path}\nrefuse = \"403\"\n");
+        let said = faults(&route(path));
+        let told = proposal.replace('\'', "\"");
+        assert!(said.contains(&format!("write `path = {told}`")), "{said}");
+        let config = format!(
+            "listen = \"127.0.0.1:0\"\nadmin = \"off\"\n{}",
+            route(proposal)
+        );
+        let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+            .config(&config)
+            .start();
+        assert_eq!(larder.get(target).send().status, 403, "{proposal}");
+    }
+}
+
+#[test]
+fn what_begins_with_a_dot_may_be_everything_that_is_meant() {
+    let route = |path| format!("{ORIGIN}[[route]]\npath = {path}\nrefuse = \"403\"\n");
+    let said = warnings(&route("\"/admin/.*\""));
+    assert!(said.contains("write `/admin/*`"), "{said}");
+    for path in ["\"/.*\"", "\"~ /admin/[.].*\"", "\"/admin/*\""] {
+        assert_eq!(warnings(&route(path)), "", "{path}");
+    }
+}
+
+#[test]
+fn several_methods_are_a_list() {
+    for method in ["PUT|DELETE", "PUT, DELETE", "~ ^(PUT|DELETE)$"] {
+        let said = faults(&format!("{ORIGIN}[[route]]\nmethod = {method:?}\n"));
+        let told = said.contains("write `method = [\"PUT\", \"DELETE\"]`");
+        assert!(told, "{method}: {said}");
+    }
+    let said = faults(&format!("{ORIGIN}[[route]]\nmethod = [\"PUT|DELETE\"]\n"));
+    assert!(said.contains("write `\"PUT\", \"DELETE\"`"), "{said}");
 }
 
 /// Pages of users would go to others, for want of a cookie that is called so.

@@ -1,9 +1,12 @@
 //! Patterns over the paths of requests and of files.
 
+mod foreign;
+
 use super::{
     Word, Wrong,
-    pattern::{anchored, expression, flags, in_its_case, proposed},
+    pattern::{alternatives, anchored, expression, flags, in_its_case, proposed, whole},
 };
+use foreign::{begins_elsewhere, ending, from_root, is_search, of_others};
 use proxy::policy::PathPattern;
 use regex::Regex;
 use rules::key;
@@ -73,9 +76,12 @@ impl<'a> Written<'a> {
             let meant = format!("{}*", prefix.trim());
             return Err(Wrong::new("a prefix is written with `*` at the end").instead(meant));
         }
-        if text.starts_with('^') {
+        if text.starts_with('^') || is_search(text) {
             let wrong = Wrong::new("a regular expression begins with `~`");
-            return Err(proposed(wrong, "~ ", text));
+            return Err(match ending(text) {
+                Some(ending) => wrong.instead(format!("*.{ending}")),
+                None => proposed(wrong, "~ ", text),
+            });
         }
         if let Some((_, rest)) = text.split_once("://") {
             let path = rest.find('/').and_then(|at| rest.get(at..));
@@ -83,7 +89,8 @@ impl<'a> Written<'a> {
                 .instead(path.unwrap_or("/*")));
         }
         if !text.starts_with(['/', '*']) {
-            return Err(Wrong::new("a path begins with `/`").instead(format!("/{text}")));
+            return Err(Wrong::new("a path begins with `/`")
+                .instead(format!("/{}", text.trim().trim_start_matches('/'))));
         }
         if text.contains(['?', '#']) {
             let path = text.split(['?', '#']).next().unwrap_or_default();
@@ -112,29 +119,6 @@ fn plain(text: &str) -> Result<PathPattern, Wrong> {
         Some((prefix, "")) if !prefix.is_empty() => PathPattern::Prefix(prefix.to_owned()),
         Some(_) => PathPattern::Wildcard(wildcard(text, regex::escape)?),
     })
-}
-
-/// Refuses syntax of other programs, which would match nothing here.
-fn of_others(text: &str) -> Result<(), Wrong> {
-    if let Some(meant) = with_stars(text) {
-        let what = "a placeholder for a segment is written `*`";
-        return Err(Wrong::new(what).instead(meant));
-    }
-    let Some(sign) = text.chars().find(|sign| ['|', '^', '\\'].contains(sign)) else {
-        return Ok(());
-    };
-    let wrong = Wrong::new(format!(
-        "`{sign}` belongs to regular expressions, which begin with `~`"
-    ));
-    Err(wrong.instead_if_good::<PathPattern>(&format!("~ {text}")))
-}
-
-/// Replaces placeholders, `{id}` and `<id>`, with `*`. `None` if there are none.
-fn with_stars(text: &str) -> Option<String> {
-    let (before, rest) = text.split_once(['{', '<'])?;
-    let (_, after) = rest.split_once(['}', '>'])?;
-    let after = with_stars(after).map_or(Cow::Borrowed(after), Cow::Owned);
-    Some(format!("{before}*{after}"))
 }
 
 /// Whether clients percent-encode the character in every path.
@@ -228,13 +212,14 @@ fn path_regex(pattern: &str) -> Result<Regex, Wrong> {
         return Err(Wrong::new("the regular expression is empty").instead(r"~ /v[0-9]+/.*"));
     }
     let (flags, begun) = flags(pattern);
-    let literal =
-        begun.starts_with(|first: char| first.is_ascii_alphanumeric()) || begun.starts_with("\\.");
-    if literal {
-        return Err(Wrong::new(
-            "a regular expression must match the whole path, which begins with `/`",
-        )
-        .instead(format!("~ {flags}.*{begun}")));
+    if alternatives(begun).into_iter().any(begins_elsewhere) {
+        let wrong =
+            Wrong::new("a regular expression must match the whole path, which begins with `/`");
+        let whole = whole(&from_root(begun));
+        return Err(match whole {
+            Some(whole) => wrong.instead(format!("~ {flags}{whole}")),
+            None => wrong,
+        });
     }
     expression("", pattern, "path")
 }

@@ -2,8 +2,8 @@
 
 mod search;
 
-pub(super) use search::proposed;
 pub(in crate::config) use search::{alternatives, flags, is_word, whole};
+pub(super) use search::{first_group, proposed};
 
 use super::Wrong;
 use regex::{Regex, RegexBuilder};

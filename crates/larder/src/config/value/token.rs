@@ -88,6 +88,15 @@ impl Word for Method {
                 "`*` does not stand for methods: a route without `method` is for all of them, and its `cache = false` bypasses all",
             ));
         }
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+        // It may contain these signs too, and never does.
+        if text.contains(['|', '^', '$', '~', ',', ' ']) {
+            let upper = text.to_ascii_uppercase();
+            let wrong = Wrong::new(format!(
+                "`{text}` is not the name of one method: write several methods as a list"
+            ));
+            return Err(wrong.instead_all::<Self>(upper.split(|letter| !is_word(letter))));
+        }
         let upper = text.to_ascii_uppercase();
         let known = [
             "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT",

@@ -68,6 +68,9 @@ pub(super) fn find<'a>(
     let bypassed = bypassed.map(|paths| (Use::Apart, paths));
     let lists: Vec<_> = matched.chain(bypassed).collect();
     let all: Vec<_> = lists.iter().flat_map(|(_, paths)| &paths.list).collect();
+    for one in &all {
+        dotted(one, sink);
+    }
     for (what_for, paths) in &lists {
         for one in suspects(*what_for, &paths.list) {
             single_path(one, &all, sink);
@@ -87,6 +90,21 @@ fn suspects(what_for: Use, list: &[Text<PathPattern>]) -> Vec<&Text<PathPattern>
         Use::Apart => [alone(folders), alone(names)].concat(),
         Use::Other => alone(folders),
     }
+}
+
+/// Warns of a path such as `/admin/.*`, which in an expression is everything in the folder.
+fn dotted(Text { value, span }: &Text<PathPattern>, sink: &mut Sink<'_>) {
+    let PathPattern::Prefix(prefix) = value else {
+        return;
+    };
+    let Some(folder) = prefix.strip_suffix("/.").filter(|name| !name.is_empty()) else {
+        return;
+    };
+    let what = format!("`{prefix}*` matches only what begins with a dot in `{folder}/`");
+    let instead = format!(
+        "write `{folder}/*` for all that is in it, or `~ {folder}/[.].*` if only such names are meant"
+    );
+    sink.warn(Fault::at(span, what).instead(instead));
 }
 
 fn names_folder(pattern: &PathPattern) -> bool {

@@ -77,6 +77,30 @@ fn paths_are_compared_as_clients_send_them() {
 }
 
 #[test]
+fn what_may_be_a_path() {
+    for text in [
+        "/a b",
+        "/a, b",
+        "/a *.pdf",
+        "/pages/[slug].js",
+        "/odata/$metadata",
+        "/.*",
+        "/feed.*",
+        "/a/.*",
+        "/w_200,h_300/*",
+        "~ (en|de)?/x",
+        "~ (/en|/de)/x",
+        "~ (?:/en|/de)/x",
+        "~ [^.]+",
+        "~ .*admin",
+        "~ (?i)(/a|/b)",
+        r"~ \.?/x",
+    ] {
+        assert!(PathPattern::parse(text).is_ok(), "{text}");
+    }
+}
+
+#[test]
 fn what_is_no_path() {
     for (text, what, instead) in [
         ("api", "a path begins", Some("\"/api\"")),
@@ -94,7 +118,7 @@ fn what_is_no_path() {
         (
             r"~ \.php$",
             "must match the whole path",
-            Some(r#""~ .*\\.php$""#),
+            Some(r#""~ .*\\.php""#),
         ),
         ("~ ^/api", "not only its beginning", Some("\"~ /api.*\"")),
         ("^/api", "begins with `~`", Some("\"~ /api.*\"")),
@@ -137,7 +161,78 @@ fn what_is_no_path() {
         ),
         ("/a|/b", "begin with `~`", Some("\"~ /a|/b\"")),
         (r"/v\d+", "begin with `~`", Some(r#""~ /v\\d+""#)),
-        ("*.css|*.js", "begin with `~`", None),
+        ("*.css|*.js", "begin with `~`", Some("\"*.css\", \"*.js\"")),
+        (
+            "/admin*|/login/*",
+            "begin with `~`",
+            Some("\"/admin*\", \"/login/*\""),
+        ),
+        ("/(en|de)/*", "begin with `~`", Some("\"~ /(en|de)/.*\"")),
+        (
+            r"/v\d+/*/x*",
+            "begin with `~`",
+            Some(r#""~ /v\\d+/[^/]*/x.*""#),
+        ),
+        (
+            "(a|b)/*.css",
+            "a regular expression begins with `~`",
+            Some("\"~ .*(a|b)/*.css.*\""),
+        ),
+        ("/v[0-9]/x", "begin with `~`", Some("\"~ /v[0-9]/x\"")),
+        ("/admin/.+", "begin with `~`", Some("\"~ /admin/.+\"")),
+        ("/admin$", "begin with `~`", Some("\"~ /admin$\"")),
+        (r"\.php$", "begins with `~`", Some("\"*.php\"")),
+        (
+            r"\.(png|jpg)$",
+            "begins with `~`",
+            Some(r#""~ .*\\.(png|jpg)""#),
+        ),
+        (
+            "admin|login",
+            "begins with `~`",
+            Some("\"~ .*admin.*|.*login.*\""),
+        ),
+        (
+            "~ admin",
+            "must match the whole path",
+            Some("\"~ .*admin.*\""),
+        ),
+        (
+            "~ (admin|login)",
+            "must match the whole path",
+            Some("\"~ .*(admin|login).*\""),
+        ),
+        (
+            "~ ^admin.*",
+            "must match the whole path",
+            Some("\"~ /admin.*\""),
+        ),
+        (
+            "~ ^(?:en|de)/x$",
+            "must match the whole path",
+            Some("\"~ /(?:en|de)/x\""),
+        ),
+        (
+            "~ /admin|login",
+            "must match the whole path",
+            Some("\"~ .*/admin.*|.*login.*\""),
+        ),
+        ("~ (^admin|login)", "must match the whole path", None),
+        (
+            "/admin/*, /login*",
+            "more than one path",
+            Some("\"/admin/*\", \"/login*\""),
+        ),
+        (
+            "/admin/* /login*",
+            "more than one path",
+            Some("\"/admin/*\", \"/login*\""),
+        ),
+        (
+            "*.css *.js",
+            "more than one path",
+            Some("\"*.css\", \"*.js\""),
+        ),
         (r"~ /\w{900}{900}", "larger than", None),
     ] {
         let wrong = PathPattern::parse(text).unwrap_err();

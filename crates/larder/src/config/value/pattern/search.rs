@@ -52,6 +52,14 @@ pub(in crate::config) fn alternatives(pattern: &str) -> Vec<&str> {
     all
 }
 
+/// Splits an expression behind the group with which it begins. Without the group's brackets.
+pub(in crate::config::value) fn first_group(pattern: &str) -> Option<(&str, &str)> {
+    let begun = pattern.strip_prefix('(')?;
+    let mut signs = structure(pattern);
+    let (end, ..) = signs.find(|(_, sign, depth)| *sign == ')' && *depth == 0)?;
+    Some((begun.get(..end - 1)?, pattern.get(end + 1..)?))
+}
+
 /// Returns the signs that are not escaped and not in a class, each with its place and the number of groups around it.
 fn structure(pattern: &str) -> impl Iterator<Item = (usize, char, u32)> {
     let (mut depth, mut in_class, mut is_escaped) = (0_u32, false, false);

@@ -25,6 +25,24 @@ fn lines() {
 }
 
 #[test]
+fn several_methods_are_no_method() {
+    for (text, instead) in [
+        ("PUT|DELETE", Some("\"PUT\", \"DELETE\"")),
+        ("~ ^(put|DELETE)$", Some("\"PUT\", \"DELETE\"")),
+        ("GET, HEAD", Some("\"GET\", \"HEAD\"")),
+        ("GET HEAD", Some("\"GET\", \"HEAD\"")),
+        ("^PURGE$", Some("\"PURGE\"")),
+        (" GET", Some("\"GET\"")),
+        ("|", None),
+    ] {
+        let wrong = Method::parse(text).unwrap_err();
+        assert_eq!(wrong.instead.as_deref(), instead, "{text}: {wrong}");
+    }
+    Method::parse("M-SEARCH").unwrap();
+    Method::parse("VERSION-CONTROL").unwrap();
+}
+
+#[test]
 fn names_are_proposed_as_they_are_meant() {
     for (text, instead) in [
         ("X-A: 1", "\"X-A\""),
