@@ -1,5 +1,7 @@
 //! Keys that the configuration does not know, and what was probably meant by them.
 
+mod words;
+
 use super::{Fault, schema::View};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, ops::Range};
@@ -7,106 +9,7 @@ use toml::{
     Spanned,
     de::{DeArray, DeTable, DeValue},
 };
-
-/// Words of other programs, and what they are called here.
-const OTHER_WORDS: &[(&str, &str)] = &[
-    ("upstream", "origin"),
-    ("backend", "origin"),
-    ("proxy_pass", "origin"),
-    ("proxy_cache_valid", "ttl"),
-    ("default_ttl", "ttl"),
-    ("proxy_cache_use_stale", "stale"),
-    ("keep", "stale"),
-    ("proxy_read_timeout", "timeouts"),
-    ("proxy_connect_timeout", "timeouts"),
-    ("first_byte_timeout", "timeouts"),
-    ("gzip", "compress"),
-    ("brotli", "compress"),
-    ("gzip_types", "compress_types"),
-    ("keepalive", "idle_connections"),
-    ("max_fails", "passive"),
-    ("fail_timeout", "passive"),
-    ("max_conns", "most_concurrent"),
-    ("proxy_cache_key", "key"),
-    ("proxy_cache_bypass", "bypass"),
-    ("add_header", "response_headers"),
-    ("proxy_hide_header", "response_headers"),
-    ("proxy_set_header", "request_headers"),
-    ("access_log", "log"),
-    ("server_name", "host"),
-    ("client_max_body_size", "request_body"),
-    ("worker_processes", "workers"),
-    ("max_age", "ttl"),
-    ("expires", "ttl"),
-    ("grace", "stale"),
-    ("location", "route"),
-    ("routes", "route"),
-    ("origins", "origin"),
-    ("bind", "listen"),
-    ("port", "listen"),
-    ("server", "servers"),
-    ("url", "servers"),
-    ("vary", "headers"),
-    ("cert", "certificate"),
-    ("methods", "method"),
-    ("proxy_no_cache", "bypass"),
-    ("threads", "workers"),
-    ("redis", "shared"),
-    ("valkey", "shared"),
-    ("memcached", "shared"),
-    ("proxy_cache_path", "disk"),
-    ("max_size", "size"),
-    ("acl", "allow"),
-    ("proxy_cache_purge", "purge"),
-    ("fastcgi_pass", "fastcgi"),
-    ("fastcgi_index", "index"),
-    ("fastcgi_param", "params"),
-    ("try_files", "front"),
-    ("document_root", "root"),
-    ("scripts", "script"),
-    ("fastcgi_cache", "cache"),
-    ("fastcgi_cache_background_update", "stale"),
-    ("fastcgi_cache_bypass", "bypass"),
-    ("fastcgi_cache_key", "key"),
-    ("fastcgi_cache_lock", "collapse_wait"),
-    ("fastcgi_cache_lock_timeout", "collapse_wait"),
-    ("fastcgi_cache_path", "disk"),
-    ("fastcgi_cache_purge", "purge"),
-    ("fastcgi_cache_use_stale", "stale"),
-    ("fastcgi_cache_valid", "ttl"),
-    ("fastcgi_connect_timeout", "timeouts"),
-    ("fastcgi_hide_header", "response_headers"),
-    ("fastcgi_ignore_headers", "ttl_mode"),
-    ("fastcgi_keep_conn", "idle_connections"),
-    ("fastcgi_next_upstream", "retry"),
-    ("fastcgi_no_cache", "bypass"),
-    ("fastcgi_read_timeout", "timeouts"),
-    ("fastcgi_send_timeout", "timeouts"),
-    ("proxy_buffer_size", "header_size"),
-    ("fastcgi_buffer_size", "header_size"),
-    ("proxy_cache", "cache"),
-    ("proxy_cache_background_update", "stale"),
-    ("proxy_cache_lock", "collapse_wait"),
-    ("proxy_cache_lock_timeout", "collapse_wait"),
-    ("proxy_http_version", "protocol"),
-    ("proxy_ignore_headers", "ttl_mode"),
-    ("proxy_next_upstream", "retry"),
-    ("proxy_next_upstream_tries", "retry"),
-    ("proxy_send_timeout", "timeouts"),
-    ("proxy_ssl_name", "tls"),
-    ("proxy_ssl_trusted_certificate", "tls"),
-    ("proxy_ssl_verify", "tls"),
-    ("ssl_certificate", "tls"),
-    ("ssl_certificate_key", "tls"),
-    ("client_body_timeout", "body_time"),
-    ("client_header_timeout", "header_time"),
-    ("keepalive_timeout", "idle_time"),
-    ("send_timeout", "write_time"),
-    ("limit_conn", "connections_per_address"),
-    ("gzip_min_length", "compress_min_size"),
-    ("resolver", "resolve_every"),
-    ("set_real_ip_from", "trusted"),
-];
+use words::{first, other_words, otherwise, plain, translated};
 
 /// Removes the unknown keys from `table` and reports them. Also removes and reports values that serde would misread:
 /// lists in place of tables, which it would fill by the order of the list, and dates.
@@ -174,13 +77,18 @@ impl Walk<'_> {
 
     fn unknown(&self, key: &str, span: &Range<usize>, known: &Map<String, Value>) -> Fault {
         let fault = Fault::at(span, format!("unknown key `{key}`"));
-        if let Some(nearest) = nearest_key(key, known) {
-            return fault.instead(format!("did you mean `{nearest}`?"));
+        if let Some(said) = otherwise(key, known) {
+            return fault.instead(said);
+        }
+        let meant = translated(key, known).map(|(_, ours)| ours);
+        if let Some(meant) = meant.or_else(|| nearest_key(key, known)) {
+            return fault.instead(format!("did you mean `{meant}`?"));
         }
         if let Some(places) = self.places.of(key) {
             return fault.instead(format!("`{key}` belongs in {places}"));
         }
-        let ours = other_word(key).and_then(|ours| Some((ours, self.places.of(ours)?)));
+        let ours = other_words(key).next();
+        let ours = ours.and_then(|ours| Some((ours, self.places.of(first(ours))?)));
         fault.instead(match ours {
             Some((ours, places)) => {
                 format!("it is called `{ours}` here and belongs in {places}")
@@ -218,37 +126,36 @@ fn date(key: &str, value: &Spanned<DeValue<'_>>, schema: View<'_>) -> Option<Fau
     })
 }
 
-/// Returns `key` in the spelling that is used here.
-fn plain(key: &str) -> String {
-    key.to_ascii_lowercase().replace('-', "_")
-}
-
-/// Translates a word of other programs.
-fn other_word(key: &str) -> Option<&'static str> {
-    let word = plain(key);
-    let other = OTHER_WORDS.iter().find(|(theirs, _)| *theirs == word);
-    other.map(|(_, ours)| *ours)
-}
-
 /// Returns the known key that was probably meant by the unknown `key`.
 pub(super) fn nearest_key<'a>(key: &str, known: &'a Map<String, Value>) -> Option<&'a str> {
-    let word = plain(key);
-    let translated = other_word(key).and_then(|ours| known.get_key_value(ours));
-    let nearest = nearest(&word, known.keys().map(String::as_str));
-    translated.map(|(ours, _)| ours.as_str()).or(nearest)
+    let translated = translated(key, known).map(|(own, _)| own);
+    translated.or_else(|| nearest(&plain(key), known.keys().map(String::as_str)))
 }
 
-/// Returns the candidate nearest to `word`, if it is near enough to be meant.
+/// Returns the candidate nearest to `word`, if it is near enough to be meant and no other one is as near. Case does not
+/// count, and something of the word must be left.
 pub(super) fn nearest<'a>(
     word: &str,
     candidates: impl Iterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let most = (word.chars().count() / 3).max(1);
-    candidates
-        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+    let word = word.to_lowercase();
+    let length = word.chars().count();
+    let most = (length / 3).max(1).min(length.saturating_sub(1));
+    let mut near: Vec<(usize, &str)> = candidates
+        .map(|candidate| {
+            (
+                strsim::damerau_levenshtein(&word, &candidate.to_lowercase()),
+                candidate,
+            )
+        })
         .filter(|(distance, _)| *distance <= most)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+        .collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    match near.as_slice() {
+        [(one, _), (other, _), ..] if one == other => None,
+        [(_, nearest), ..] => Some(nearest),
+        [] => None,
+    }
 }
 
 /// Joins the names, each in backticks, with commas.
@@ -296,5 +203,23 @@ impl Places {
             places.retain(|place| depth(place) == least);
         }
         (places.len() <= MOST).then(|| places.join(" or "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::schema;
+
+    #[test]
+    fn what_other_words_are_called_here_is_known() {
+        let schema = schema();
+        let mut places = Places::default();
+        places.collect("", View::root(&schema));
+        for ours in words::all() {
+            let last = ours.rsplit('.').next().unwrap_or(ours);
+            let is_known = places.0.contains_key(first(ours)) && places.0.contains_key(last);
+            assert!(is_known, "{ours}");
+        }
     }
 }

@@ -105,3 +105,86 @@ fn what_is_proposed_is_accepted() {
     assert!(refused.is_empty(), "{}", refused.join("\n"));
     assert!(accepted > 500, "{accepted}");
 }
+
+/// What is written, in which table, and what is said of it.
+const MEANT: &[(&str, &str, &str)] = &[
+    // The list is not empty.
+    ("[[route]]", "origin = \"A\"", "did you mean `a`?"),
+    ("[[route]]", "origin = \"c\"", "one of `a`, `b`"),
+    // The guides for those who come from nginx and Varnish say the same.
+    (
+        "[[route]]",
+        "expires = \"1d\"",
+        "did you mean `browser_ttl`?",
+    ),
+    ("[[route]]", "location = \"/a\"", "did you mean `path`?"),
+    ("", "location = \"/a\"", "did you mean `route`?"),
+    ("[[route]]", "allow = \"10.0.0.0/8\"", CLIENTS),
+    ("[[route]]", "deny = \"all\"", CLIENTS),
+    ("[defaults]", "acl = \"10.0.0.0/8\"", CLIENTS),
+    ("[purge]", "acl = \"10.0.0.0/8\"", "did you mean `allow`?"),
+    ("[[route]]", "try_files = \"$uri\"", "did you mean `try`?"),
+    ("[[route]]", "pass = true", "write `cache = false`"),
+    (
+        "[[route]]",
+        "stale_if_error = \"1d\"",
+        "did you mean `stale.if_error`?",
+    ),
+    (
+        "[[route]]",
+        "bypass_cookies = \"a\"",
+        "did you mean `bypass.cookies`?",
+    ),
+    ("[[route]]", "querysort = true", "did you mean `key.sort`?"),
+    ("[[route]]", "key.querysort = true", "did you mean `sort`?"),
+    ("[[route]]", "do_esi = true", "did you mean `esi`?"),
+    (
+        "[[origin]]",
+        "max_connections = 5",
+        "did you mean `most_concurrent`?",
+    ),
+    ("[[origin]]", "probe = \"/\"", "did you mean `health`?"),
+    (
+        "[[origin]]",
+        "connect_timeout = \"1s\"",
+        "did you mean `timeouts.connect`?",
+    ),
+    (
+        "[[origin]]",
+        "timeouts.connect_timeout = \"1s\"",
+        "did you mean `connect`?",
+    ),
+    (
+        "[[origin]]",
+        "servers = [{ port = 80 }]",
+        "did you mean `url`?",
+    ),
+    (
+        "",
+        "between_bytes_timeout = \"1s\"",
+        "it is called `timeouts.between_bytes` here and belongs in `[[origin]]`",
+    ),
+];
+
+const CLIENTS: &str = "write a route with `client` for those who may, and after it one for the same paths with `refuse = \"403\"`";
+
+const ORIGINS: &str = "[[origin]]\nname = \"a\"\nservers = \"http://127.0.0.1:1\"\n[[origin]]\nname = \"b\"\nservers = \"http://127.0.0.1:2\"\n";
+
+#[test]
+fn what_is_proposed_is_what_was_meant() {
+    let mut others = Vec::new();
+    for (table, line, said) in MEANT {
+        let behind = if *table == "[[origin]]" { "" } else { ORIGINS };
+        let faults = read(&format!("{table}\n{line}\n{behind}")).expect_err(line);
+        let first = faults.list().iter().find(|fault| {
+            let place = fault.span.as_ref().map(|span| span.start);
+            // Behind the header, which has faults of its own.
+            place.is_some_and(|place| place > table.len())
+        });
+        let instead = first.map(|fault| fault.instead.as_deref().unwrap_or_default());
+        if instead != Some(*said) {
+            others.push(format!("{line}: {instead:?}, not {said:?}"));
+        }
+    }
+    assert!(others.is_empty(), "{}", others.join("\n"));
+}
