@@ -2,6 +2,7 @@
 //! cannot be built wrong). Flags take precedence over the file. Nothing here has an effect outside, except that
 //! certificates are read.
 
+mod bare;
 mod fault;
 mod flags;
 mod keys;

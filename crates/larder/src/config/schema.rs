@@ -99,13 +99,24 @@ impl<'a> View<'a> {
 
     /// Whether `key` takes `true` or `false` in any table.
     pub(super) fn is_switch(self, key: &str) -> bool {
-        let tables = self.root.get("$defs").and_then(Value::as_object);
-        let tables = tables.into_iter().flat_map(Map::values);
-        let keys = tables.filter_map(|table| table.get("properties")?.get(key));
-        keys.map(|key| self.to(key)).any(Self::is_boolean)
+        self.in_any_table(key).any(Self::is_boolean)
     }
 
-    fn is_boolean(self) -> bool {
+    /// Whether `key` takes a list in any table.
+    pub(super) fn is_list(self, key: &str) -> bool {
+        self.in_any_table(key).any(|key| key.members().is_some())
+    }
+
+    /// The schemas of `key` in all tables.
+    fn in_any_table(self, key: &str) -> impl Iterator<Item = Self> {
+        let tables = self.root.get("$defs").and_then(Value::as_object);
+        let tables = tables.into_iter().flat_map(Map::values);
+        let tables = std::iter::once(self.root).chain(tables);
+        let keys = tables.filter_map(move |table| table.get("properties")?.get(key));
+        keys.map(move |key| self.to(key))
+    }
+
+    pub(super) fn is_boolean(self) -> bool {
         let here = self.resolved();
         here.here.get("type").is_some_and(|kind| kind == "boolean")
             || here.choices().any(Self::is_boolean)

@@ -1,6 +1,6 @@
 //! Text that is not TOML, and what was probably meant.
 
-use super::{Fault, schema::View};
+use super::{Fault, bare, schema::View, value::quoted};
 use std::{borrow::Cow, collections::BTreeSet, ops::Range};
 use toml::de::DeTable;
 
@@ -100,42 +100,47 @@ fn fault(text: &str, error: &toml::de::Error, schema: View<'_>) -> Fault {
     if is_duplicate(error) || message.starts_with("extra ") {
         return fault.instead("leave out one of them");
     }
-    match (pair(text, &span), expected) {
+    match (pair(text, &span, schema), expected) {
         (Some(Pair::Key), _) => {
             fault.instead("keys consist of `a` to `z`, `0` to `9`, `_` and `-`")
         }
         (Some(Pair::NoValue(key)), _) => Fault::at(&span, format!("`{key}` has no value"))
             .instead("write one, or leave out the line"),
-        (Some(Pair::Bare(key, value)), _) => fault.instead(match switch(key, value, schema) {
-            Some(switch) => format!("write `{key} = {switch}`"),
-            None => format!("text needs quotes: write `{key} = \"{value}\"`"),
-        }),
+        (Some(Pair::Bare(key, value, meant)), _) => {
+            let quotes = if meant.contains('"') && !value.contains('"') {
+                "text needs quotes: "
+            } else {
+                ""
+            };
+            fault.instead(format!("{quotes}write `{key} = {meant}`"))
+        }
         (None, "nothing") => fault,
+        (None, _) if message.starts_with("missing escaped value") => {
+            let instead = literal(text, &span).map(|literal| format!(": write `{literal}`"));
+            let instead = instead.unwrap_or_default();
+            fault.instead(format!(
+                "in single quotes, a `\\` stands for itself{instead}"
+            ))
+        }
+        (None, _) if message.starts_with("string values must be quoted") => {
+            let word = text.get(span).unwrap_or_default();
+            fault.instead(format!("text needs quotes: write `{}`", quoted(word)))
+        }
         (None, expected) => fault.instead(format!("{expected} belongs here")),
     }
+}
+
+/// Returns the string around `span` in single quotes.
+fn literal(text: &str, span: &Range<usize>) -> Option<String> {
+    let (line, place) = (line_of(text, span.start), span.start);
+    let (_, before) = text.get(line.start..place)?.rsplit_once('"')?;
+    let (after, _) = text.get(place..line.end)?.split_once('"')?;
+    (!before.contains('\'') && !after.contains('\'')).then(|| format!("'{before}{after}'"))
 }
 
 /// Whether the error is only a duplicate key. The rest of the text can be read, and is in its place.
 fn is_duplicate(error: &toml::de::Error) -> bool {
     error.message().starts_with("duplicate key")
-}
-
-/// What other languages write for `true` and `false`.
-const SWITCHES: [(&str, bool); 6] = [
-    ("true", true),
-    ("yes", true),
-    ("on", true),
-    ("false", false),
-    ("no", false),
-    ("off", false),
-];
-
-/// Returns what `value` means if `key` takes `true` or `false`.
-fn switch(key: &str, value: &str, schema: View<'_>) -> Option<bool> {
-    let last = key.rsplit('.').next()?.trim();
-    let word = value.to_ascii_lowercase();
-    let (_, switch) = SWITCHES.iter().find(|(known, _)| *known == word)?;
-    schema.is_switch(last).then_some(*switch)
 }
 
 /// What is wrong with the key or the value of a line.
@@ -144,12 +149,12 @@ enum Pair<'t> {
     Key,
     /// Nothing follows the `=` of this key.
     NoValue(&'t str),
-    /// Key and value; the value is text without quotes.
-    Bare(&'t str, &'t str),
+    /// The key, its value, and that as it was probably meant.
+    Bare(&'t str, &'t str, String),
 }
 
 /// Returns what is wrong with the key or value of the line around `span`, if it is clear.
-fn pair<'t>(text: &'t str, span: &Range<usize>) -> Option<Pair<'t>> {
+fn pair<'t>(text: &'t str, span: &Range<usize>, schema: View<'_>) -> Option<Pair<'t>> {
     let before = text.get(..span.start)?;
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = text.get(start..)?.lines().next()?;
@@ -160,9 +165,12 @@ fn pair<'t>(text: &'t str, span: &Range<usize>) -> Option<Pair<'t>> {
         letter.is_some_and(|letter| !(letter.is_ascii_alphanumeric() || "_-. \t".contains(letter)));
     let is_in_table = key.contains(['"', '\'', '[', '{']);
     match () {
-        () if is_in_table || value.contains(['"', '\'', '[', ']', '{', '}']) => None,
+        () if is_in_table => None,
         () if span.start < start + key.len() => is_of_no_key.then_some(Pair::Key),
         () if value.is_empty() => Some(Pair::NoValue(key.trim())),
-        () => Some(Pair::Bare(key.trim(), value)),
+        () => {
+            let key = key.trim();
+            bare::meant(key, value, schema).map(|meant| Pair::Bare(key, value, meant))
+        }
     }
 }

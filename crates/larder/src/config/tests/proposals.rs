@@ -164,6 +164,36 @@ const MEANT: &[(&str, &str, &str)] = &[
         "between_bytes_timeout = \"1s\"",
         "it is called `timeouts.between_bytes` here and belongs in `[[origin]]`",
     ),
+    // What is no TOML.
+    ("[[route]]", "cache = false;", "write `cache = false`"),
+    ("[[route]]", "cache = false,", "write `cache = false`"),
+    ("[[route]]", "cache = off;", "write `cache = false`"),
+    (
+        "[[route]]",
+        "ttl = 10m;",
+        "text needs quotes: write `ttl = \"10m\"`",
+    ),
+    ("[[route]]", "ttl = \"10m\";", "write `ttl = \"10m\"`"),
+    (
+        "[[route]]",
+        "ttl = “10m”",
+        "text needs quotes: write `ttl = \"10m\"`",
+    ),
+    (
+        "[[route]]",
+        "bypass.cookies = a, b",
+        "text needs quotes: write `bypass.cookies = [\"a\", \"b\"]`",
+    ),
+    (
+        "[[route]]",
+        "bypass.cookies = [a, b]",
+        "text needs quotes: write `bypass.cookies = [\"a\", \"b\"]`",
+    ),
+    (
+        "[[route]]",
+        r#"path = ["/a", "~ \.php"]"#,
+        r"in single quotes, a `\` stands for itself: write `'~ \.php'`",
+    ),
 ];
 
 const CLIENTS: &str = "write a route with `client` for those who may, and after it one for the same paths with `refuse = \"403\"`";
