@@ -39,7 +39,7 @@ const PLACES: [(&str, &str, &str); 13] = [
 ];
 
 /// Values that are wrong everywhere, or in some places.
-const VALUES: &str = r#""" " " "on" "/" "*" "~" "unix:" "unix:/run/" "http://" "https://a/b" "a b" "é" "a\u0007" "a;b&c=d"
+const VALUES: &str = r#""" " " "on" "off" "/" "*" "~" "unix:" "unix:/run/" "http://" "https://a/b" "a b" "é" "a\u0007" "a;b&c=d"
     ".a" "~ ^/a" "~ /ü" "/{a}|b" "x:1" "9181" "127.0.0.1" "-1s" "10.0.0.1/8" "X-*" -5 99999999999 1979-05-27 [] [""] true {}"#;
 
 /// Returns the text in the backticks, as a value for `key`. Proposals for other keys are left out.
@@ -47,7 +47,8 @@ fn proposed(fault: &Fault, key: &str) -> Option<String> {
     let instead = fault.instead.as_deref()?;
     let begun = |words| instead.strip_prefix(words);
     let line = begun("write `").or_else(|| begun("for example `"))?;
-    let (line, _) = line.rsplit_once('`')?;
+    // What follows are other forms.
+    let (line, _) = line.split_once('`')?;
     let last = key.rsplit('.').next()?;
     let own = line
         .strip_prefix(last)
@@ -108,7 +109,79 @@ fn what_is_proposed_is_accepted() {
 
 /// What is written, in which table, and what is said of it.
 const MEANT: &[(&str, &str, &str)] = &[
+    // What turns something off is not answered with what turns it on.
+    ("[[route]]", "cache = \"off\"", "write `cache = false`"),
+    ("[[route]]", "cache = \"No\"", "write `cache = false`"),
+    ("[[route]]", "cache = 0", "write `cache = false`"),
+    (
+        "[[route]]",
+        "cache = \"maybe\"",
+        "`true` or `false` belongs here",
+    ),
+    ("[[route]]", "esi = \"off\"", "write `esi = false`"),
+    (
+        "[[route]]",
+        "redirect_https = \"on\"",
+        "write `redirect_https = true`",
+    ),
+    (
+        "[[route]]",
+        "compress = \"off\"",
+        "write `compress = false`",
+    ),
+    ("[[route]]", "compress = 0", "write `compress = false`"),
+    ("[[route]]", "compress = \"lz4\"", ""),
+    ("[[route]]", "ttl = \"off\"", ""),
+    ("[[route]]", "ttl = false", ""),
+    ("[[route]]", "set_cookie = false", ""),
+    ("[[route]]", "refuse = false", "write `refuse = \"off\"`"),
+    ("", "admin = false", "write `admin = \"off\"`"),
+    ("[log]", "access = false", "write `access = \"off\"`"),
+    ("[purge]", "durable = \"no\"", "write `durable = false`"),
+    ("[memory]", "size = 0", ""),
+    // Networks.
+    ("[[route]]", "client = \"!10.0.0.0/8\"", ""),
+    (
+        "[[route]]",
+        "client = \"all\"",
+        "write `client = [\"0.0.0.0/0\", \"::/0\"]`",
+    ),
+    ("", "trusted = [\"*\"]", "write `\"0.0.0.0/0\", \"::/0\"`"),
+    (
+        "[[route]]",
+        "client = \"192.168.1.*\"",
+        "write `client = \"192.168.1.0/24\"`",
+    ),
+    (
+        "[[route]]",
+        "client = \"10.0.0.0/8, ::1\"",
+        "write `client = [\"10.0.0.0/8\", \"::1\"]`",
+    ),
+    (
+        "[[route]]",
+        "client = \"office\"",
+        "for example `client = \"10.0.0.0/8\"`, `\"192.0.2.7\"`, `\"2001:db8::/32\"`",
+    ),
+    // Headers.
+    (
+        "[[route]]",
+        "header = \"User-Agent ~ bot\"",
+        "for example `header = \"Bypass-Cache\"`, `\"Bypass-Cache: 1\"`, `\"Accept: *json*\"`, `\"User-Agent: ~ .*[Bb]ot.*\"`",
+    ),
+    (
+        "[[route]]",
+        "key.headers = \"Accept Language\"",
+        "write `headers = \"Accept-Language\"`",
+    ),
+    // Statuses.
+    ("[[route]]", "ttl = { default = \"1s\" }", "write `\"any\"`"),
+    ("[[route]]", "ttl = { 200-299 = \"1s\" }", ""),
     // The list is not empty.
+    (
+        "[[route]]",
+        "key.query = [\"$arg_page\"]",
+        "write `\"page\"`",
+    ),
     ("[[route]]", "origin = \"A\"", "did you mean `a`?"),
     ("[[route]]", "origin = \"c\"", "one of `a`, `b`"),
     // The guides for those who come from nginx and Varnish say the same.
@@ -160,6 +233,11 @@ const MEANT: &[(&str, &str, &str)] = &[
         "did you mean `url`?",
     ),
     (
+        "[[origin]]",
+        "servers = \"http://a, http://b:2\"",
+        "write `servers = [\"http://a\", \"http://b:2\"]`",
+    ),
+    (
         "",
         "between_bytes_timeout = \"1s\"",
         "it is called `timeouts.between_bytes` here and belongs in `[[origin]]`",
@@ -191,8 +269,28 @@ const MEANT: &[(&str, &str, &str)] = &[
     ),
     (
         "[[route]]",
+        "path = \"/a\", \"/b\"",
+        "write `path = [\"/a\", \"/b\"]`",
+    ),
+    (
+        "[[route]]",
         r#"path = ["/a", "~ \.php"]"#,
         r"in single quotes, a `\` stands for itself: write `'~ \.php'`",
+    ),
+    (
+        "",
+        "[route.\"/a\"]",
+        "there may be several: write `[[route]]`, and below it `path = \"/a\"`",
+    ),
+    (
+        "",
+        "[route.slow]",
+        "there may be several: write `[[route]]`, and below it `name = \"slow\"`",
+    ),
+    (
+        "",
+        "[route.stale]",
+        "there may be several: write `[[route]]`",
     ),
 ];
 

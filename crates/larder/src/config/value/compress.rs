@@ -1,6 +1,6 @@
 //! What is compressed: everything worth compressing, nothing, or only with some codings.
 
-use super::{Word, Wrong};
+use super::{Word, Wrong, switch};
 use rules::coding::{Coding, TypePattern};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
@@ -37,7 +37,13 @@ impl<'de> de::Visitor<'de> for CompressVisitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Compress, E> {
-        let coding = coding(text).map_err(E::custom)?;
+        let coding = coding(text).map_err(|wrong| match switch(text) {
+            Some(on) => E::custom(Wrong {
+                instead: Some(on.to_string()),
+                ..wrong
+            }),
+            None => E::custom(wrong),
+        })?;
         Ok(Compress::Only(vec![coding]))
     }
 
@@ -70,7 +76,7 @@ fn coding(text: &str) -> Result<Coding, Wrong> {
         match text {
             "brotli" => wrong.instead("br"),
             "zst" | "zstandard" => wrong.instead("zstd"),
-            _ => wrong.instead("gzip"),
+            _ => wrong,
         }
     })
 }

@@ -44,14 +44,13 @@ impl de::Visitor<'_> for CountVisitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Count, E> {
-        let wrong = Wrong::new("expected a whole number, found a string");
-        Err(E::custom(match text.parse::<u32>() {
-            Ok(number) => Wrong {
+        Err(match text.parse::<u32>() {
+            Ok(number) => E::custom(Wrong {
                 instead: Some(number.to_string()),
-                ..wrong
-            },
-            Err(_) => wrong,
-        }))
+                ..Wrong::new("expected a whole number, found a string")
+            }),
+            Err(_) => E::invalid_type(de::Unexpected::Str(text), &self),
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Durations: `90s`, `10m`, `1h30m`, `500ms`.
 
-use super::{Word, Wrong};
+use super::{Word, Wrong, switch};
 use std::time::Duration;
 
 /// Beyond this, a moment in the future does not fit every clock.
@@ -29,6 +29,9 @@ impl Word for Duration {
                 Err(Wrong::new("the duration is longer than a hundred years").instead("365d"))
             }
             Ok(duration) => Ok(duration),
+            Err(_) if switch(text) == Some(false) => Err(Wrong::new(format!(
+                "`{text}` is not a duration: no time is `0s`"
+            ))),
             Err(humantime::DurationError::UnknownUnit { unit, .. }) if unit.is_empty() => {
                 Err(without_unit(text))
             }

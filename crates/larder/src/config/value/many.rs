@@ -1,6 +1,6 @@
 //! Lists that need no brackets around a single member.
 
-use super::{At, Text, Word, Wrong};
+use super::{At, Text, Word, Wrong, quoted};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
@@ -38,11 +38,26 @@ impl<'de, T: Element> Deserialize<'de> for Many<T> {
             OneOrList::List(list) => list,
             OneOrList::One(text) => {
                 let read = T::from_text(&text, span.clone());
-                vec![read.map_err(|wrong| de::Error::custom(wrong.for_whole_list()))?]
+                let several = |wrong| several::<T>(&text).unwrap_or(wrong);
+                vec![read.map_err(|wrong| de::Error::custom(several(wrong).for_whole_list()))?]
             }
         };
         Ok(Self { list, span })
     }
+}
+
+/// Returns the fault of several members in one text, as other programs write lists.
+fn several<T: Element>(text: &str) -> Option<Wrong> {
+    let members: Vec<&str> = text.split(',').map(str::trim).collect();
+    let is_good = |member: &&str| T::from_text(member, 0..0).is_ok();
+    if members.len() < 2 || !members.iter().all(is_good) {
+        return None;
+    }
+    let members: Vec<String> = members.into_iter().map(quoted).collect();
+    Some(Wrong {
+        instead: Some(members.join(", ")),
+        ..Wrong::new(format!("`{text}` is several values: write them as a list"))
+    })
 }
 
 impl<T: Element> JsonSchema for Many<T> {

@@ -2,7 +2,7 @@
 
 use super::{Word, Wrong};
 use ipnet::{IpNet, Ipv4Net};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 impl Word for IpNet {
     const WHAT: &'static str = "an address or a network";
@@ -12,10 +12,7 @@ impl Word for IpNet {
         if let Ok(address) = text.parse::<IpAddr>() {
             return Ok(Self::from(address.to_canonical()));
         }
-        let network = text.parse::<Self>().map_err(|_| {
-            Wrong::new(format!("`{text}` is neither an address nor a network"))
-                .as_in(Self::EXAMPLES)
-        })?;
+        let network = text.parse::<Self>().map_err(|_| unknown(text))?;
         if network.trunc() != network {
             return Err(Wrong::new(format!(
                 "`{text}` has bits set after its prefix: is the address meant, or its network?"
@@ -24,6 +21,41 @@ impl Word for IpNet {
         }
         Ok(as_ipv4(network).unwrap_or(network))
     }
+}
+
+/// Returns the fault of what is no network, with the networks that it means, if it means some.
+fn unknown(text: &str) -> Wrong {
+    let wrong = Wrong::new(format!("`{text}` is neither an address nor a network"));
+    match text.to_ascii_lowercase().as_str() {
+        "all" | "any" | "*" => {
+            return wrong.instead_all::<IpNet>(["0.0.0.0/0", "::/0"].into_iter());
+        }
+        "localhost" => return wrong.instead_all::<IpNet>(["127.0.0.1", "::1"].into_iter()),
+        _ => {}
+    }
+    if text.starts_with('!') {
+        let what = format!(
+            "`{text}`: no `!` takes networks out: list those that are meant, or let another route match the others first"
+        );
+        return Wrong::new(what);
+    }
+    if let Ok(socket) = text.parse::<SocketAddr>() {
+        return wrong.instead(socket.ip());
+    }
+    match starred(text) {
+        Some(network) => wrong.instead(network),
+        None => wrong.as_in(IpNet::EXAMPLES),
+    }
+}
+
+/// Returns the network that is meant by stars at the end of an address: `192.168.1.*`.
+fn starred(text: &str) -> Option<Ipv4Net> {
+    let begun = text.trim_end_matches(".*");
+    let stars = (text.len() - begun.len()) / 2;
+    let zeros = ".0".repeat(stars);
+    let length = u8::try_from(32_usize.checked_sub(8 * stars)?).ok()?;
+    let address = format!("{begun}{zeros}").parse().ok()?;
+    (stars > 0).then(|| Ipv4Net::new(address, length).ok())?
 }
 
 /// Returns a network of IPv4 addresses written as IPv6 (RFC 4291 section 2.5.5.2) in IPv4 form, the form in which
@@ -62,6 +94,21 @@ mod tests {
             IpNet::parse("10.1.0.0/8").unwrap_err().instead.as_deref(),
             Some("\"10.0.0.0/8\"")
         );
-        IpNet::parse("office").unwrap_err();
+        for (text, instead) in [
+            ("all", "\"0.0.0.0/0\", \"::/0\""),
+            ("localhost", "\"127.0.0.1\", \"::1\""),
+            ("192.168.1.*", "\"192.168.1.0/24\""),
+            ("10.*.*.*", "\"10.0.0.0/8\""),
+            ("127.0.0.1:80", "\"127.0.0.1\""),
+            ("[::1]:80", "\"::1\""),
+        ] {
+            let wrong = IpNet::parse(text).unwrap_err();
+            assert_eq!(wrong.instead.as_deref(), Some(instead), "{text}");
+            assert!(!wrong.is_example, "{text}");
+        }
+        assert_eq!(IpNet::parse("!10.0.0.0/8").unwrap_err().instead, None);
+        for text in ["office", "10.*", "*.*.*.*", ".*", "*.1"] {
+            assert!(IpNet::parse(text).unwrap_err().is_example, "{text}");
+        }
     }
 }

@@ -48,7 +48,7 @@ impl Word for PathStart {
         let bare = text.trim_matches('/');
         let good = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
         if bare.is_empty() || !bare.bytes().all(good) {
-            return Err(Wrong::new(format!("`{text}` is not {}", Self::WHAT)).instead("/purge"));
+            return Err(Wrong::new(format!("`{text}` is not {}", Self::WHAT)).as_in(Self::EXAMPLES));
         }
         if text != format!("/{bare}") {
             let what = "it must begin with `/` and not end with one";

@@ -31,8 +31,7 @@ impl<'de> de::Visitor<'de> for QueryVisitor {
             "all" => Ok(Query(QueryChoice::All)),
             "none" => Ok(Query(QueryChoice::None)),
             _ => {
-                if let Some(word) = nearest(&text.to_ascii_lowercase(), ["all", "none"].into_iter())
-                {
+                if let Some(word) = nearest(text, ["all", "none"].into_iter()) {
                     let what = format!(
                         "`{text}` is neither `all` nor `none`; write a parameter of this name in brackets"
                     );

@@ -89,14 +89,13 @@ impl Word for HeaderSize {
     }
 }
 
-/// Returns the fault of a number without a unit. A large number and zero were probably meant in bytes, a small one in
-/// MiB.
+/// Returns the fault of a number without a unit. A large number was probably meant in bytes, a small one in MiB. Zero is
+/// too small for some settings.
 fn without_unit(number: &str) -> Wrong {
-    let unit = if number.len() > 4 || number == "0" {
-        "B"
-    } else {
-        "MiB"
-    };
+    if number == "0" {
+        return Wrong::new("the size has no unit: zero is `0B`");
+    }
+    let unit = if number.len() > 4 { "B" } else { "MiB" };
     Wrong::new("the size has no unit").instead(format!("{number}{unit}"))
 }
 

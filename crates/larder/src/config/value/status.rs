@@ -5,6 +5,9 @@ use crate::config::keys::nearest;
 use http::StatusCode;
 use proxy::policy::StatusPattern;
 
+/// What others write for `any`.
+const ALL: [&str; 3] = ["all", "default", "*"];
+
 impl Word for StatusPattern {
     const WHAT: &'static str = "a status";
     const EXAMPLES: &'static [&'static str] = &["200", "5xx", "any"];
@@ -19,10 +22,16 @@ impl Word for StatusPattern {
             ([digit @ b'2'..=b'5', b'x' | b'X', b'x' | b'X'], _) => Ok(Self::Class(digit - b'0')),
             (_, Ok(code @ 200..=599)) => Ok(Self::Exact(code)),
             _ => {
+                let what = format!(
+                    "`{text}` is not a final status, such as `200`, a class of them, such as `2xx`, or `any`"
+                );
+                let word = text.to_ascii_lowercase();
                 let known = ["any", "2xx", "3xx", "4xx", "5xx"].into_iter();
-                let any = nearest(&text.to_ascii_lowercase(), known);
-                let what = format!("`{text}` is not a final status");
-                Err(Wrong::new(what).instead(any.unwrap_or("200")))
+                Err(match nearest(&word, known) {
+                    Some(near) => Wrong::new(what).instead(near),
+                    None if ALL.contains(&word.as_str()) => Wrong::new(what).instead("any"),
+                    None => Wrong::new(what),
+                })
             }
         }
     }
@@ -52,7 +61,11 @@ impl Word for FailingStatus {
         let code = text.strip_prefix("http_");
         let code = code.filter(|code| Self::parse(code).is_ok());
         let what = format!("`{text}` is not the status of an error");
-        Err(Wrong::new(what).instead(code.unwrap_or("503")))
+        let wrong = Wrong::new(what);
+        Err(match code {
+            Some(code) => wrong.instead(code),
+            None => wrong.as_in(Self::EXAMPLES),
+        })
     }
 
     fn number(number: i64) -> Wrong {
@@ -76,9 +89,13 @@ impl Word for Refusal {
         match StatusCode::from_bytes(text.as_bytes()) {
             Ok(status) if status.is_client_error() => Ok(Self(Some(status))),
             _ => {
-                let off = nearest(&text.to_ascii_lowercase(), ["off"].into_iter());
+                let off = nearest(text, ["off"].into_iter());
                 let what = format!("`{text}` is not the status of a refusal");
-                Err(Wrong::new(what).instead(off.unwrap_or("403")))
+                let wrong = Wrong::new(what);
+                Err(match off {
+                    Some(off) => wrong.instead(off),
+                    None => wrong.as_in(Self::EXAMPLES),
+                })
             }
         }
     }
@@ -100,8 +117,15 @@ mod tests {
         for bad in ["99", "103", "1xx", "600", "20x", "ok", "+200", "0200", ""] {
             StatusPattern::parse(bad).unwrap_err();
         }
-        let proposed = StatusPattern::parse("2x").unwrap_err().instead;
-        assert_eq!(proposed.as_deref(), Some("\"2xx\""));
+        for (text, instead) in [
+            ("2x", Some("\"2xx\"")),
+            ("default", Some("\"any\"")),
+            ("200-299", None),
+            ("103", None),
+        ] {
+            let proposed = StatusPattern::parse(text).unwrap_err().instead;
+            assert_eq!(proposed.as_deref(), instead, "{text}");
+        }
     }
 
     #[test]

@@ -43,19 +43,26 @@ impl Word for HeaderName {
             });
         }
         text.parse().map_err(|_| {
-            // Without the value, and with hyphens in place of spaces.
-            let name = text.split(':').next().unwrap_or_default();
-            let name = name.split_whitespace().collect::<Vec<_>>().join("-");
-            let is_usual = |letter: &char| letter.is_ascii_alphanumeric() || "-_".contains(*letter);
-            let clean: String = name.chars().filter(is_usual).collect();
             let wrong = Wrong::new(format!("`{text}` is not the name of a header"));
-            if clean.is_empty() {
-                wrong
-            } else {
-                wrong.instead(clean)
+            match cleaned(text) {
+                Some(name) => wrong.instead(name),
+                None => wrong.as_in(Self::EXAMPLES),
             }
         })
     }
+}
+
+/// Returns the name in `text`, without the value after a colon, and with hyphens in place of spaces. `None` if anything
+/// else is in it, which may be a value.
+fn cleaned(text: &str) -> Option<String> {
+    let name = text.split(':').next()?;
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_whole = |word: &&str| word.contains('-');
+    let is_name = words.iter().all(|word| word.bytes().all(is_usual))
+        && !words.is_empty()
+        && (words.len() == 1 || !words.iter().any(is_whole));
+    is_name.then(|| words.join("-"))
 }
 
 /// Reads the name of a header other than `Host`. A request of HTTP/2 has no such field, and clients spell the same host

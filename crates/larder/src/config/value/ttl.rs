@@ -37,7 +37,7 @@ impl Word for Statuses {
             .map(StatusPattern::parse)
             .collect::<Result<Vec<_>, _>>()?;
         if list.is_empty() {
-            return Err(Wrong::new("a status is missing").instead("200"));
+            return Err(Wrong::new("a status is missing").as_in(Self::EXAMPLES));
         }
         Ok(Self(list))
     }
@@ -103,8 +103,10 @@ fn by_status(text: &str, wrong: Wrong) -> Wrong {
     }
     let meant = format!("{{ {} = {} }}", quoted(&statuses), quoted(time));
     Wrong {
-        what: format!("`{text}` is not a duration: lifetimes by status are a table"),
         instead: Some(meant),
+        ..Wrong::new(format!(
+            "`{text}` is not a duration: lifetimes by status are a table"
+        ))
     }
 }
 

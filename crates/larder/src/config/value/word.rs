@@ -29,7 +29,17 @@ pub trait Word: Sized {
             "expected {}, found the number {number}",
             Self::WHAT
         ))
-        .instead(Self::EXAMPLES.first().copied().unwrap_or_default())
+        .as_in(Self::EXAMPLES)
+    }
+
+    /// Returns the fault of `true` or `false` where the string is expected. `false` means `off` where that is a word.
+    fn boolean(on: bool) -> Wrong {
+        let wrong = Wrong::new(format!("expected {}, found {on}", Self::WHAT));
+        if !on && Self::EXAMPLES.contains(&"off") {
+            wrong.instead("off")
+        } else {
+            wrong.as_in(Self::EXAMPLES)
+        }
     }
 }
 
@@ -92,5 +102,8 @@ impl<T: Word> de::Visitor<'_> for WordVisitor<T> {
     }
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
         Err(E::custom(T::number(number)))
+    }
+    fn visit_bool<E: de::Error>(self, on: bool) -> Result<T, E> {
+        Err(E::custom(T::boolean(on)))
     }
 }

@@ -5,15 +5,22 @@ use std::fmt::{self, Write as _};
 
 /// What is wrong with a value, and the value that was probably meant.
 ///
-/// Passes through serde as text. The first line is what is wrong. The second, if there is one, is what to write
-/// instead.
+/// Passes through serde as text. The first line is what is wrong. The second is what to write instead, behind a sign of
+/// what that is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// What is wrong, in one line.
     pub what: String,
     /// What to write, in one line, as TOML.
     pub instead: Option<String>,
+    /// Whether that only shows the form: it does not mean what was written.
+    pub is_example: bool,
 }
+
+/// The signs that begin the second line.
+const NOTHING: char = '-';
+const MEANT: char = '=';
+const EXAMPLE: char = '~';
 
 impl Wrong {
     /// Describes a value for which there is no proposal.
@@ -21,6 +28,7 @@ impl Wrong {
         Self {
             what: what.into().replace('\n', " "),
             instead: None,
+            is_example: false,
         }
     }
 
@@ -28,6 +36,7 @@ impl Wrong {
     #[must_use]
     pub fn instead(mut self, value: impl fmt::Display) -> Self {
         self.instead = Some(quoted(&value.to_string()));
+        self.is_example = false;
         self
     }
 
@@ -52,7 +61,7 @@ impl Wrong {
         self
     }
 
-    /// Puts several proposed values in the brackets of a list: they are for a single value that stands without.
+    /// The same where a single value stands in place of a list: several values need its brackets.
     #[must_use]
     pub fn for_whole_list(mut self) -> Self {
         let is_several = |toml: &String| unquoted(toml).is_some_and(|values| values.len() > 1);
@@ -66,23 +75,26 @@ impl Wrong {
         self
     }
 
-    /// Replaces a proposal that would itself be refused with an example.
+    /// Replaces a proposal that would itself be refused, and an example of a part, with an example.
     #[must_use]
     pub fn proposing<T: Word>(self) -> Self {
         let is_good = |toml: &String| {
             unquoted(toml).is_some_and(|values| values.iter().all(|text| T::parse(text).is_ok()))
         };
         match &self.instead {
-            Some(toml) if !is_good(toml) => self.as_in(T::EXAMPLES),
+            Some(toml) if self.is_example || !is_good(toml) => self.as_in(T::EXAMPLES),
             _ => self,
         }
     }
 
-    /// Proposes the first of these examples.
+    /// Shows the form with the first of these examples.
     #[must_use]
     pub fn as_in(self, examples: &[&str]) -> Self {
         match examples.first() {
-            Some(example) => self.instead(example),
+            Some(example) => Self {
+                is_example: true,
+                ..self.instead(example)
+            },
             None => self,
         }
     }
@@ -98,21 +110,26 @@ impl Wrong {
                 } else {
                     instead
                 };
-                format!("{}; write {shown}", self.what)
+                let verb = if self.is_example {
+                    "for example"
+                } else {
+                    "write"
+                };
+                format!("{}; {verb} {shown}", self.what)
             }
             None => self.what,
         }
     }
 
-    /// Reads back what [`fmt::Display`] wrote.
-    pub fn from_message(message: &str) -> Self {
-        match message.split_once('\n') {
-            Some((what, instead)) => Self {
-                what: what.to_owned(),
-                instead: Some(instead.to_owned()),
-            },
-            None => Self::new(message),
-        }
+    /// Reads back what [`fmt::Display`] wrote. `None` if serde wrote the message.
+    pub fn from_message(message: &str) -> Option<Self> {
+        let (what, second) = message.split_once('\n')?;
+        let (sign, instead) = second.split_at_checked(1)?;
+        Some(Self {
+            what: what.to_owned(),
+            instead: (!sign.starts_with(NOTHING)).then(|| instead.to_owned()),
+            is_example: sign.starts_with(EXAMPLE),
+        })
     }
 }
 
@@ -145,10 +162,12 @@ fn unquoted(toml: &str) -> Option<Vec<String>> {
 
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)?;
-        if let Some(instead) = &self.instead {
-            write!(f, "\n{instead}")?;
-        }
-        Ok(())
+        let sign = match &self.instead {
+            None => NOTHING,
+            Some(_) if self.is_example => EXAMPLE,
+            Some(_) => MEANT,
+        };
+        let instead = self.instead.as_deref().unwrap_or_default();
+        write!(f, "{}\n{sign}{instead}", self.what)
     }
 }
