@@ -263,10 +263,8 @@ fn what_is_made_of_cookies_has_no_white_space_at_its_ends() {
             "[[origin]]\nservers = \"http://{address}\"\n[defaults]\n{config}"
         ));
         let mut client = larder.client();
-        let lines: String = lines
-            .iter()
-            .map(|line| format!("Cookie: {line}\r\n"))
-            .collect();
+        let lines = lines.iter().map(|line| format!("Cookie: {line}\r\n"));
+        let lines = lines.collect::<Vec<_>>().concat();
         client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n{lines}\r\n"));
         let (connection, _) = application.accept().expect("a connection");
         let head = raw_head(connection);
