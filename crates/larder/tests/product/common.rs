@@ -1,6 +1,9 @@
 //! What every topic needs: a larder before an origin, and what its `Cache-Status` says.
 
-use std::os::unix::fs::MetadataExt;
+use std::{
+    io::{self, Read},
+    os::unix::fs::MetadataExt,
+};
 use testkit::{Command, Larder, Origin, Reply, Request, Response, date, wait_until};
 
 /// A command line of the binary under test.
@@ -239,4 +242,15 @@ pub(crate) fn damaged(message: &[u8], number: &mut u32) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// Reads the head of a message as it is written, and nothing behind it.
+pub fn raw_head(connection: &mut impl Read) -> io::Result<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        connection.read_exact(&mut byte)?;
+        head.extend(byte);
+    }
+    String::from_utf8(head).map_err(io::Error::other)
 }

@@ -1,7 +1,7 @@
 //! `Expect: 100-continue`: whether content comes is the application's to say (RFC 9110 section 10.1.1).
 
 use crate::{
-    common::{start, start_with},
+    common::{raw_head, start, start_with},
     frames::{PREFACE, frame, last, literal, read_frame},
 };
 use std::{
@@ -22,17 +22,22 @@ fn before<T: Send + 'static>(
     let address = listener.local_addr().expect("an address");
     let application = thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a connection");
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            stream.read_exact(&mut byte).expect("a head");
-            head.extend(byte);
-        }
-        let head = String::from_utf8(head).expect("text");
+        let head = raw_head(&mut stream).expect("a head");
         played(stream, head.to_ascii_lowercase())
     });
     let servers = format!("[[origin]]\nservers = \"http://{address}\"\n");
     (application, start_with(&servers))
+}
+
+/// Says that the content may come, reads it, and answers.
+fn content_after_leave(mut stream: TcpStream) -> [u8; 4] {
+    let leave = "HTTP/1.1 100 Continue\r\n\r\n";
+    stream.write_all(leave.as_bytes()).expect("open");
+    let mut content = [0; 4];
+    stream.read_exact(&mut content).expect("content");
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone";
+    stream.write_all(answer.as_bytes()).expect("open");
+    content
 }
 
 fn asked(larder: &Larder) -> Client {
@@ -66,15 +71,8 @@ fn read_head(client: &mut Client) -> Vec<u8> {
 
 #[test]
 fn over_http2_it_is_the_applications_to_answer_too() {
-    let (application, (_origin, larder)) = before(|mut stream, head| {
-        let leave = "HTTP/1.1 100 Continue\r\n\r\n";
-        stream.write_all(leave.as_bytes()).expect("open");
-        let mut content = [0; 4];
-        stream.read_exact(&mut content).expect("content");
-        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone";
-        stream.write_all(answer.as_bytes()).expect("open");
-        (head, content)
-    });
+    let (application, (_origin, larder)) =
+        before(|stream, head| (head, content_after_leave(stream)));
     let mut client = larder.client();
     client.send(head_over_http2());
     read_head(&mut client);
@@ -121,15 +119,7 @@ fn an_application_refuses_content_before_it_is_sent() {
 
 #[test]
 fn a_client_goes_on_when_the_application_says_so() {
-    let (application, (_origin, larder)) = before(|mut stream, _| {
-        let leave = "HTTP/1.1 100 Continue\r\n\r\n";
-        stream.write_all(leave.as_bytes()).expect("open");
-        let mut content = [0; 4];
-        stream.read_exact(&mut content).expect("content");
-        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone";
-        stream.write_all(answer.as_bytes()).expect("open");
-        content
-    });
+    let (application, (_origin, larder)) = before(|stream, _| content_after_leave(stream));
     let mut client = asked(&larder);
     let interim = client.read_interim();
     assert!(interim.start.contains(" 100"), "{}", interim.start);

@@ -2,15 +2,12 @@
 
 use super::routes::{hit, site};
 use crate::{
-    common::{Said, counted, start, start_with},
+    common::{Said, counted, raw_head, start, start_with},
     purge::purge,
     purge_clients::say,
 };
 use serde_json::json;
-use std::{
-    io::Read,
-    net::{TcpListener, TcpStream},
-};
+use std::net::TcpListener;
 use testkit::{Command, Larder, Origin, Reply, Response};
 
 #[test]
@@ -266,23 +263,12 @@ fn what_is_made_of_cookies_has_no_white_space_at_its_ends() {
         let lines = lines.iter().map(|line| format!("Cookie: {line}\r\n"));
         let lines = lines.collect::<Vec<_>>().concat();
         client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n{lines}\r\n"));
-        let (connection, _) = application.accept().expect("a connection");
-        let head = raw_head(connection);
+        let (mut connection, _) = application.accept().expect("a connection");
+        let head = raw_head(&mut connection).expect("a head");
         let mut fields = head.split("\r\n");
         let cookie = fields.find_map(|field| field.strip_prefix("cookie: "));
         assert_eq!(cookie, expected, "{config}: {lines}");
     }
-}
-
-/// The head that comes over a connection, as it is written.
-fn raw_head(mut connection: TcpStream) -> String {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        connection.read_exact(&mut byte).expect("a head");
-        head.extend(byte);
-    }
-    String::from_utf8(head).expect("text")
 }
 
 #[test]

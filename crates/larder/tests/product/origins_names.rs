@@ -1,7 +1,7 @@
 //! Servers by name: each address is one, and names are followed when they change. Names are asked of a file that takes the place of
 //! `/etc/hosts` for the one process.
 
-use crate::common::sample;
+use crate::common::{raw_head, sample};
 use std::{
     fs,
     io::{self, Read as _, Write as _},
@@ -151,12 +151,7 @@ fn addresses_come_and_go_and_those_that_stay_keep_their_connections() {
 }
 
 fn answer_one(stream: &mut TcpStream) -> io::Result<()> {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        stream.read_exact(&mut byte)?;
-        head.extend(byte);
-    }
+    raw_head(stream)?;
     stream.write_all(b"HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 1\r\n\r\n1")
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     bad_origin_http2,
-    common::{Said, start, start_with},
+    common::{Said, raw_head, start, start_with},
 };
 use rustix::io::ioctl_fionread;
 use rustls::{
@@ -26,12 +26,7 @@ use testkit::{Client, Reply, scratch_dir, wait_until};
 
 /// Reads the head of a request, and switches the protocol as it asks.
 fn switched(stream: &mut TcpStream) {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        stream.read_exact(&mut byte).expect("a head");
-        head.extend(byte);
-    }
+    raw_head(stream).expect("a head");
     let answer =
         "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
     stream.write_all(answer.as_bytes()).expect("open");
