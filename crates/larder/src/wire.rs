@@ -30,7 +30,7 @@ mod watches;
 mod worker;
 
 pub use error::StartError;
-pub use listeners::Place;
+pub use listeners::ListenPlace;
 
 use crate::{
     admin,
@@ -171,7 +171,7 @@ fn bind_admin(admin: Admin, listeners: &Listeners) -> Result<Option<TcpListener>
 
 impl Running {
     /// The places where clients connect.
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<ListenPlace> {
         self.listeners.places()
     }
 

@@ -128,7 +128,7 @@ pub(crate) fn put(key: Key<'_>, mut link: Single, since: Instant) {
 
 /// What a fetch that wants a stream has behind it.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct StreamWish {
     /// Whether nobody is before it of those that wait.
     pub(crate) is_first: bool,
     /// The connection on which the server refused it. It gets another if there may be one.
@@ -136,14 +136,14 @@ pub(crate) struct Place {
 }
 
 /// Asks for a stream on a shared HTTP/2 connection; `None`: this server speaks HTTP/1.1.
-pub(crate) fn shared(key: Key<'_>, now: Instant, place: Place) -> Option<Sharing> {
+pub(crate) fn shared(key: Key<'_>, now: Instant, wish: StreamWish) -> Option<Sharing> {
     with_lane(key.origin, key.peer, |lane| {
-        if !place.is_first && !lane.queue.is_empty() {
+        if !wish.is_first && !lane.queue.is_empty() {
             return Some(Sharing::Full(Arc::clone(&lane.queue)));
         }
         // Requests under way on a connection that is given up continue. The last of them closes it.
         lane.http2.retain(|shared| !shared.link.is_closed());
-        if let Some(slot) = lane.open(now, place.refused_by) {
+        if let Some(slot) = lane.open(now, wish.refused_by) {
             return Some(Sharing::Open(slot));
         }
         if lane.has_most() {
@@ -155,7 +155,7 @@ pub(crate) fn shared(key: Key<'_>, now: Instant, place: Place) -> Option<Sharing
         if let Some(done) = &lane.dialling {
             // The first may get a stream that ends before the connection is made. Where none can end, all that wait
             // may as well wait for the connection, and know at the same time if there is to be none.
-            if place.is_first && lane.is_full() {
+            if wish.is_first && lane.is_full() {
                 return Some(Sharing::Full(Arc::clone(&lane.queue)));
             }
             return Some(Sharing::Wait(Arc::clone(done)));

@@ -16,15 +16,15 @@ use store::disk::{self, OpenError, Stat, Verified};
 #[derive(Clone, Debug, Subcommand)]
 pub enum Disk {
     /// Report what is stored; a running Larder may use the store meanwhile
-    Stat(Place),
+    Stat(WhichStore),
     /// Read every byte and report what is not as it was written
-    Verify(Place),
+    Verify(WhichStore),
 }
 
-/// The place of the store: one of these.
+/// Which store: one of these.
 #[derive(Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
-pub struct Place {
+pub struct WhichStore {
     /// Its directory
     path: Option<PathBuf>,
     /// The configuration file that names it
@@ -38,8 +38,8 @@ pub struct Place {
 /// # Errors
 /// Those of the output.
 pub fn run(disk: &Disk, out: &mut impl Write, err: &mut impl Write) -> io::Result<Ending> {
-    let (Disk::Stat(place) | Disk::Verify(place)) = disk;
-    let path = match directory(place) {
+    let (Disk::Stat(which) | Disk::Verify(which)) = disk;
+    let path = match directory(which) {
         Ok(path) => path,
         Err(what) => {
             write!(err, "{what}")?;
@@ -57,12 +57,12 @@ pub fn run(disk: &Disk, out: &mut impl Write, err: &mut impl Write) -> io::Resul
 }
 
 /// The directory, or the message for the user.
-fn directory(place: &Place) -> Result<PathBuf, String> {
-    if let Some(path) = &place.path {
+fn directory(which: &WhichStore) -> Result<PathBuf, String> {
+    if let Some(path) = &which.path {
         return Ok(path.clone());
     }
     let flags = Flags {
-        config: place.config.clone(),
+        config: which.config.clone(),
         ..Flags::default()
     };
     let config = config::load(&flags).map_err(|faults| faults.to_string())?;

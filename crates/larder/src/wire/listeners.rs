@@ -5,7 +5,7 @@ mod in_the_way;
 mod open;
 mod place;
 
-pub use place::Place;
+pub use place::ListenPlace;
 
 use super::{StartError, worker::Workers};
 use crate::{admin, config::meant::Config};
@@ -57,7 +57,7 @@ impl Listeners {
     }
 
     /// The places where clients connect.
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<ListenPlace> {
         self.open.iter().map(|open| open.place.clone()).collect()
     }
 

@@ -13,7 +13,7 @@ pub struct Line {
     /// Its method, if it names one.
     pub method: Option<Method>,
     /// What it asks for.
-    pub place: Place,
+    pub wanted: Wanted,
     /// How often it is requested compared to a line of weight 1, if it says so.
     pub weight: Option<f64>,
     /// Its content, if it has any.
@@ -22,14 +22,14 @@ pub struct Line {
 
 /// What a line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Wanted {
     /// A URL.
     Url(Url),
     /// A path with its query, on whatever server is measured.
     Target(String),
 }
 
-impl Place {
+impl Wanted {
     /// Reads a URL, or a path that begins with a slash.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ fn line(text: &str) -> Result<Line, String> {
         method = Some(self::method(first)?);
         first = words.next().ok_or("a URL is missing")?;
     }
-    let place = Place::parse(first)?;
+    let wanted = Wanted::parse(first)?;
     let mut weight = None;
     for word in words {
         let value = word.strip_prefix("weight=");
@@ -113,7 +113,7 @@ fn line(text: &str) -> Result<Line, String> {
     }
     Ok(Line {
         method,
-        place,
+        wanted,
         weight,
         body,
     })

@@ -3,7 +3,7 @@
 use super::{
     Form, Origin, Parts, Request, Style,
     choice::Choice,
-    list::{self, Line, Place},
+    list::{self, Line, Wanted},
     sitemap,
 };
 use crate::{plan::Version, url::Url};
@@ -74,19 +74,19 @@ fn lines_of_a_list() {
     let wanted = [
         Line {
             method: None,
-            place: Place::Target("/a".into()),
+            wanted: Wanted::Target("/a".into()),
             weight: None,
             body: None,
         },
         Line {
             method: Some(Method::POST),
-            place: Place::Url(Url::parse("http://h:1/b").unwrap()),
+            wanted: Wanted::Url(Url::parse("http://h:1/b").unwrap()),
             weight: Some(2.5),
             body: Some("x=1 y".into()),
         },
         Line {
             method: None,
-            place: Place::Target("/c".into()),
+            wanted: Wanted::Target("/c".into()),
             weight: Some(0.0),
             body: None,
         },

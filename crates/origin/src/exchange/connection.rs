@@ -6,7 +6,7 @@ use crate::{
     connect::{self, Speaks},
     direct, fastcgi,
     link::{Http1, Http2, StreamQueue, StreamSlot},
-    pool::{self, Key, Place, Sharing, Single},
+    pool::{self, Key, Sharing, Single, StreamWish},
 };
 use std::time::Duration;
 use tokio::{
@@ -107,11 +107,11 @@ impl Attempt<'_> {
             Said::Refused { by } => Some(by),
             Said::Nothing | Said::WantsHttp1 => None,
         };
-        let place = Place {
+        let wish = StreamWish {
             is_first,
             refused_by,
         };
-        pool::shared(self.key(), now, place)
+        pool::shared(self.key(), now, wish)
     }
 
     /// Waits for its turn and for room on any of the connections, as long as an answer may take to begin. Returns what

@@ -40,7 +40,7 @@ impl FileRequest {
 }
 
 /// The folder as it is at one moment, and what its manifest says.
-struct Place {
+struct FolderView {
     folder: Folder,
     manifest: Option<Arc<Manifest>>,
 }
@@ -49,11 +49,11 @@ struct Place {
 pub(super) fn look(root: &Root, published: &Published, asked: &FileRequest) -> Looked {
     let folder = root.open()?;
     let manifest = published.of(&folder)?;
-    let place = Place { folder, manifest };
-    if let Some(manifest) = &place.manifest {
+    let view = FolderView { folder, manifest };
+    if let Some(manifest) = &view.manifest {
         match manifest.page(&asked.path, asked.query.as_deref()) {
             Some(_) if asked.personal => return Ok(Err(Absent::Foreign)),
-            Some(Page::File(path, fields)) => return place.page(path, fields, asked),
+            Some(Page::File(path, fields)) => return view.page(path, fields, asked),
             Some(Page::Redirect(status, fields)) => {
                 return Ok(Ok(respond::redirect(*status, fields.clone()).published()));
             }
@@ -68,10 +68,10 @@ pub(super) fn look(root: &Root, published: &Published, asked: &FileRequest) -> L
         Ok(wanted) => wanted,
         Err(refused) => return Ok(Err(Absent::Path(refused))),
     };
-    place.plain(wanted, asked)
+    view.plain(wanted, asked)
 }
 
-impl Place {
+impl FolderView {
     /// Returns the file or folder that the path itself names.
     fn plain(&self, wanted: Wanted, asked: &FileRequest) -> Looked {
         if wanted.is_script() {

@@ -53,7 +53,7 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
 };
-use under_way::{Place, UnderWay};
+use under_way::{ReservedRoom, UnderWay};
 
 /// About how many entries the stream is trimmed to. A node that is away for longer than these last forgets what it
 /// kept.
@@ -84,7 +84,7 @@ pub struct Stream {
 enum Job {
     Publish(
         Vec<Purge>,
-        Place,
+        ReservedRoom,
         oneshot::Sender<Result<Done, Unreachable>>,
     ),
     Everywhere(Position, Duration, oneshot::Sender<Vec<String>>),
@@ -187,8 +187,8 @@ impl Stream {
 impl SharedLog for Stream {
     fn publish(&self, purges: Vec<Purge>) -> Boxed<Result<Done, PurgeError>> {
         let admitted = self.under_way.admit(self.memory.log(), &purges);
-        let answer = admitted.map(|place| {
-            let job = |reply| Job::Publish(purges, place, reply);
+        let answer = admitted.map(|room| {
+            let job = |reply| Job::Publish(purges, room, reply);
             self.ask(job, Err(Unreachable::Refused))
         });
         Box::pin(async move { Ok(answer?.await?) })
@@ -217,7 +217,7 @@ async fn run(common: Arc<Common>, mut asked: mpsc::UnboundedReceiver<Job>) {
         tokio::spawn(async move {
             // The caller may have left.
             match job {
-                Job::Publish(purges, _place, reply) => {
+                Job::Publish(purges, _room, reply) => {
                     writer::publish(&common, &purges, reply).await;
                 }
                 Job::Everywhere(position, within, reply) => {

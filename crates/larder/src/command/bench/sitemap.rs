@@ -8,7 +8,7 @@ use load::{
     fetch::fetch,
     site::{
         Origin,
-        list::{self, Line, Place},
+        list::{self, Line, Wanted},
         sitemap,
     },
     tls::Tls,
@@ -57,7 +57,7 @@ pub(super) fn pages(
                 .map_err(|what| failed(format!("{}: {what}", page.escape_debug())))?;
             let base = base.unwrap_or(&url.base).clone();
             let target = url.target;
-            lines.push(plain(Place::Url(Url { base, target })));
+            lines.push(plain(Wanted::Url(Url { base, target })));
         }
     }
     Ok(lines)

@@ -11,7 +11,7 @@ use load::{
     site::{
         self, Origin, Parts, Site, Style,
         choice::Choice,
-        list::{self, Line, Place},
+        list::{self, Line, Wanted},
     },
     tls::Tls,
     url::{Base, Url},
@@ -63,7 +63,7 @@ pub(super) fn targets(flags: &Bench, tls: &Tls) -> Result<Vec<Target>, Refusal> 
     if flags.compare {
         let of = |one: Named| {
             let url = one.url.clone();
-            let own = || vec![plain(Place::Url(url.clone()))];
+            let own = || vec![plain(Wanted::Url(url.clone()))];
             let lines = lines
                 .clone()
                 .map_or_else(own, |lines| rebased(lines, &url.base));
@@ -74,13 +74,13 @@ pub(super) fn targets(flags: &Bench, tls: &Tls) -> Result<Vec<Target>, Refusal> 
     let base = named.first().map(|one| one.url.base.clone());
     let name = named.first().and_then(|one| one.name.clone());
     let lines = lines.unwrap_or_else(|| {
-        let urls = named.into_iter().map(|one| plain(Place::Url(one.url)));
+        let urls = named.into_iter().map(|one| plain(Wanted::Url(one.url)));
         urls.collect()
     });
     let base = base.or_else(|| {
-        lines.iter().find_map(|line| match &line.place {
-            Place::Url(url) => Some(url.base.clone()),
-            Place::Target(_) => None,
+        lines.iter().find_map(|line| match &line.wanted {
+            Wanted::Url(url) => Some(url.base.clone()),
+            Wanted::Target(_) => None,
         })
     });
     let base =
@@ -88,11 +88,11 @@ pub(super) fn targets(flags: &Bench, tls: &Tls) -> Result<Vec<Target>, Refusal> 
     Ok(vec![target(flags, name, &lines, &base, allowed)?])
 }
 
-/// A line with nothing but the place to request.
-pub(super) fn plain(place: Place) -> Line {
+/// A line with nothing but what is wanted.
+pub(super) fn plain(wanted: Wanted) -> Line {
     Line {
         method: None,
-        place,
+        wanted,
         weight: None,
         body: None,
     }
@@ -113,10 +113,10 @@ fn read(text: &str) -> Result<Named, Refusal> {
 /// The same pages at another server.
 fn rebased(lines: Vec<Line>, base: &Base) -> Vec<Line> {
     let at = |line: Line| {
-        let target = line.place.target().to_owned();
+        let target = line.wanted.target().to_owned();
         let base = base.clone();
         Line {
-            place: Place::Url(Url { base, target }),
+            wanted: Wanted::Url(Url { base, target }),
             ..line
         }
     };
@@ -194,9 +194,9 @@ fn target(
     let content = content(&flags.request)?;
     let mut requests = Vec::with_capacity(lines.len());
     for line in lines {
-        let base = match &line.place {
-            Place::Url(url) => &url.base,
-            Place::Target(_) => base,
+        let base = match &line.wanted {
+            Wanted::Url(url) => &url.base,
+            Wanted::Target(_) => base,
         };
         let known = origins.iter().position(|one| one.url == *base);
         let origin = match known {
@@ -218,9 +218,9 @@ fn target(
     }
     let url = lines
         .first()
-        .map_or_else(String::new, |line| match &line.place {
-            Place::Url(url) => url.to_string(),
-            Place::Target(target) => format!("{base}{target}"),
+        .map_or_else(String::new, |line| match &line.wanted {
+            Wanted::Url(url) => url.to_string(),
+            Wanted::Target(target) => format!("{base}{target}"),
         });
     Ok(Target {
         name: name.unwrap_or_else(|| base.to_string()),
@@ -258,7 +258,7 @@ fn parts(request: &Request, line: &Line, origin: usize, content: Option<&Bytes>)
     Parts {
         origin,
         method: method.unwrap_or(usual),
-        target: line.place.target().to_owned(),
+        target: line.wanted.target().to_owned(),
         fields: request.fields.clone(),
         body,
     }

@@ -26,10 +26,10 @@ pub(super) fn check(
     }
 }
 
-type Place<'a> = Option<&'a Range<usize>>;
+type Where<'a> = Option<&'a Range<usize>>;
 
 /// Returns the servers of all origins.
-fn servers<'a>(written: &'a written::Config, flags: &'a Flags) -> Vec<(&'a Address, Place<'a>)> {
+fn servers<'a>(written: &'a written::Config, flags: &'a Flags) -> Vec<(&'a Address, Where<'a>)> {
     if let Some(url) = &flags.origin {
         return vec![(&url.address, None)];
     }
@@ -47,7 +47,7 @@ fn servers<'a>(written: &'a written::Config, flags: &'a Flags) -> Vec<(&'a Addre
 fn asks_itself(
     own: &[Placed],
     server: &Address,
-    (span, is_only): (Place<'_>, bool),
+    (span, is_only): (Where<'_>, bool),
     sink: &mut Sink<'_>,
 ) {
     let found = found(own, server);

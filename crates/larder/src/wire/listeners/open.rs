@@ -2,7 +2,7 @@
 
 use super::{
     StartError,
-    place::{Place, path_of},
+    place::{ListenPlace, path_of},
 };
 use crate::{
     config::meant::Listener,
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// One listener in use.
 pub(super) struct Open {
     pub(super) listener: Listener,
-    pub(super) place: Place,
+    pub(super) place: ListenPlace,
     tls: Option<Arc<TlsStore>>,
     pub(super) switch: DrainSwitch,
     /// The handle that accept loops wait on; kept for workers that start later.
@@ -64,7 +64,7 @@ pub(super) fn open_one(
         config.address = inherited;
     }
     let bound = bind(config, workers)?;
-    let place = Place {
+    let place = ListenPlace {
         tls: tls.is_some(),
         address: bound.first().and_then(Bound::local),
         configured,

@@ -4,7 +4,7 @@ use std::{fmt, net::SocketAddr, os::unix::net::UnixListener};
 
 /// A place where clients connect, as a person would type it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ListenPlace {
     /// Whether it uses TLS.
     pub tls: bool,
     /// The address in use; `None` for a Unix socket.
@@ -15,7 +15,7 @@ pub struct Place {
     pub redirects: bool,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ListenPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.tls { "https" } else { "http" };
         match self.address {

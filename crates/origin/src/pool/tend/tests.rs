@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     config::{Address, Server},
     pool::{self, Identity, Key},
-    pool::{Place, Sharing},
+    pool::{Sharing, StreamWish},
     roster::Roster,
 };
 use std::{net::SocketAddr, sync::Arc};
@@ -88,11 +88,11 @@ fn a_lane_in_which_somebody_waits_stays_until_nobody_does() {
         assert!(Arc::ptr_eq(&pool::queue(key), &queue));
         drop(waits);
 
-        let place = Place {
+        let wish = StreamWish {
             is_first: false,
             refused_by: None,
         };
-        let making = pool::shared(key, Instant::now(), place);
+        let making = pool::shared(key, Instant::now(), wish);
         assert!(matches!(making, Some(Sharing::Make(_))));
         assert_eq!(sweep(Instant::now()), SweepOutcome::Connections);
         assert_eq!(lanes(), [gone, now]);

@@ -14,7 +14,7 @@ pub struct UnderWay(Arc<Mutex<Vec<Purge>>>);
 /// The room of expressions that are under way. Given back when this is dropped; if they have been applied by then, the
 /// log has counted them.
 #[derive(Debug)]
-pub struct Place {
+pub struct ReservedRoom {
     all: Arc<Mutex<Vec<Purge>>>,
     own: Vec<Purge>,
 }
@@ -25,8 +25,8 @@ impl UnderWay {
     ///
     /// # Errors
     /// There is not enough of it.
-    pub fn admit(&self, log: &Log, purges: &[Purge]) -> Result<Place, TooMany> {
-        let mut place = Place {
+    pub fn admit(&self, log: &Log, purges: &[Purge]) -> Result<ReservedRoom, TooMany> {
+        let mut room = ReservedRoom {
             all: Arc::clone(&self.0),
             own: Vec::new(),
         };
@@ -42,9 +42,9 @@ impl UnderWay {
                 all.truncate(before);
                 return Err(refused);
             }
-            place.own = own;
+            room.own = own;
         }
-        Ok(place)
+        Ok(room)
     }
 }
 
@@ -52,7 +52,7 @@ fn is_expression(purge: &Purge) -> bool {
     matches!(purge.what, What::Pattern(_))
 }
 
-impl Drop for Place {
+impl Drop for ReservedRoom {
     fn drop(&mut self) {
         let own = mem::take(&mut self.own);
         if own.is_empty() {
@@ -88,7 +88,7 @@ mod tests {
             apply(number);
         }
         let new = under_way.admit(&log, &[expression("new")]);
-        let _place = new.expect("the last room");
+        let _room = new.expect("the last room");
         apply(1024);
         let admitted = under_way.admit(&log, &[known(7), known(1024)]);
         assert!(admitted.is_ok(), "{admitted:?}");
