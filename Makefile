@@ -1,12 +1,12 @@
 # One entry for everything: `make test` is what the continuous integration runs.
-.PHONY: build profiled test lint fmt bench lab fuzz docs tools
+.PHONY: build counts test lint fmt bench lab fuzz docs tools
 
 build:
 	cargo build --release
 
-# The same with its code laid out by what runs, in target/profiled/larder; see bench/README.md.
-profiled:
-	@bench/profiled
+# Renews the counts by which that is laid out; see bench/README.md.
+counts:
+	@bench/counts
 
 # Servers and clients the tests talk to, from Debian's packages; nothing is installed that is there already.
 tools:

@@ -25,6 +25,8 @@ def main(arguments):
     asked = _parse(arguments)
     if not _tools_present(asked.install):
         return 1
+    if asked.check:
+        return 0
     if asked.tcp:
         network.enter(asked.tcp)
     # Ending by signal leaves the stage as Ctrl-C does: every server is ended.
@@ -73,6 +75,7 @@ def _parse(arguments):
                         help="congestion control of all sockets, in a network of the run's own; needs root (the system's)")
     parser.add_argument("--install", action="store_true",
                         help="install what is missing with apt-get")
+    parser.add_argument("--check", action="store_true", help="only tell what is missing")
     asked = parser.parse_args(arguments)
     for name in asked.experiment:
         if name not in ALL:

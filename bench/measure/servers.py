@@ -14,7 +14,7 @@ from .stage import BENCH, find
 WORKSPACE = BENCH.parent
 # An absolute path of cargo's variable replaces the workspace.
 BUILT = WORKSPACE / os.environ.get("CARGO_TARGET_DIR", "target") / "release"
-# Another build of it can be measured, such as that of bench/profiled.
+# Another build of it can be measured, such as one that counts what it runs.
 LARDER = Path(os.environ.get("LARDER") or BUILT / "larder").absolute()
 BARE, FLOOR = BUILT / "examples" / "bare", BUILT / "examples" / "floor"
 BUILD = {
