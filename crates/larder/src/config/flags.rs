@@ -2,7 +2,7 @@
 
 use super::{
     meant::{AccessTarget, Admin},
-    value::{ListenAddress, ServerUrl, Size, Word, Wrong},
+    value::{ListenAddress, MemorySize, ServerUrl, Word, Wrong},
 };
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ pub struct Flags {
     #[arg(long, short, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Budget of the store in memory [default: 512MiB]
-    #[arg(long, value_name = "SIZE", value_parser = word::<Size>)]
-    pub memory: Option<Size>,
+    #[arg(long, value_name = "SIZE", value_parser = word::<MemorySize>)]
+    pub memory: Option<MemorySize>,
     /// Worker threads [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub workers: Option<u32>,

@@ -3,7 +3,7 @@
 use super::{Sink, fastcgi, server, sink::A_MOMENT};
 use crate::config::{
     Fault, Flags,
-    value::{At, Text},
+    value::{At, Text, TimeLimit},
     written,
 };
 use http::uri::PathAndQuery;
@@ -109,8 +109,9 @@ pub(super) fn concurrency(written: &written::Origin, sink: &mut Sink<'_>) -> Con
 }
 
 fn timeouts(written: &written::Timeouts, usual: Timeouts, sink: &mut Sink<'_>) -> Timeouts {
-    let mut limit =
-        |key, text: &Option<Text<Duration>>, usual| sink.lasts(A_MOMENT, key, text.as_ref(), usual);
+    let mut limit = |key, text: &Option<Text<TimeLimit>>, usual| {
+        sink.lasts(A_MOMENT, key, text.as_ref(), usual)
+    };
     Timeouts {
         connect: limit("connect", &written.connect, usual.connect),
         first_byte: limit("first_byte", &written.first_byte, usual.first_byte),

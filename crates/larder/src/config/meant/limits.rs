@@ -1,7 +1,11 @@
 //! Limits on what clients may cost.
 
 use super::{Sink, sink::A_MOMENT};
-use crate::config::{Fault, value::Text, written};
+use crate::config::{
+    Fault,
+    value::{Text, TimeLimit},
+    written,
+};
 use std::{ops::RangeInclusive, time::Duration};
 
 /// The least `header_size`: an ordinary browser needs this much.
@@ -100,8 +104,9 @@ fn too_small(written: &written::Limits, sink: &mut Sink<'_>) {
 /// Returns the usual limits, with the times that are written.
 fn timed(written: &written::Limits, sink: &mut Sink<'_>) -> proxy::listen::Limits {
     let usual = proxy::listen::Limits::default();
-    let mut limit =
-        |key, text: &Option<Text<Duration>>, usual| sink.lasts(A_MOMENT, key, text.as_ref(), usual);
+    let mut limit = |key, text: &Option<Text<TimeLimit>>, usual| {
+        sink.lasts(A_MOMENT, key, text.as_ref(), usual)
+    };
     let idle_time = written.idle_time.as_ref();
     proxy::listen::Limits {
         head_time: limit("header_time", &written.header_time, usual.head_time),

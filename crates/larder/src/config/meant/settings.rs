@@ -3,7 +3,7 @@
 use super::Sink;
 use crate::config::{
     Fault, Flags,
-    value::{At, Count, Many, OwnField, Size, Text, Word, Wrong, names_variable, of_admin},
+    value::{At, Count, Many, OwnField, Text, Word, Wrong, names_variable, of_admin},
     written::{self, AccessFormat, Level},
 };
 use http::{HeaderName, HeaderValue, header::CACHE_CONTROL};
@@ -15,8 +15,6 @@ use std::{
     thread,
 };
 
-/// The least memory of a useful store.
-const LEAST_MEMORY: u64 = 1 << 20;
 /// What a process can address on current machines (47 bits).
 const MOST_MEMORY: u64 = 1 << 47;
 const DEFAULT_MEMORY: u64 = 512 << 20;
@@ -126,12 +124,11 @@ pub(super) fn workers(written: Option<&At<Count>>, flags: &Flags, sink: &mut Sin
 pub(super) fn memory(written: Option<&written::Memory>, flags: &Flags, sink: &mut Sink<'_>) -> u64 {
     let text = written.and_then(|memory| memory.size.as_ref());
     let file = text.map(|size| size.value);
-    let Size(bytes) = flags.memory.or(file).unwrap_or(Size(DEFAULT_MEMORY));
-    let what = match bytes {
-        ..LEAST_MEMORY => "the store needs at least 1 MiB",
-        LEAST_MEMORY..=MOST_MEMORY => return bytes,
-        _ => "no process can address that much",
-    };
+    let bytes = flags.memory.or(file).map_or(DEFAULT_MEMORY, |size| size.0);
+    if bytes <= MOST_MEMORY {
+        return bytes;
+    }
+    let what = "no process can address that much";
     sink.push(match (flags.memory, text) {
         (None, Some(text)) => Fault::at(&text.span, what).instead("write `size = \"512MiB\"`"),
         _ => Fault::anywhere(what).instead("write --memory 512MiB"),

@@ -3,7 +3,7 @@
 use crate::config::{
     Fault, Faults,
     torn::Torn,
-    value::{At, Count, Text},
+    value::{At, Count, Text, TimeLimit},
 };
 use std::{
     ops::{Range, RangeInclusive},
@@ -125,10 +125,14 @@ impl<'a> Sink<'a> {
         &mut self,
         least: Duration,
         key: &str,
-        written: Option<&Text<Duration>>,
+        written: Option<&Text<TimeLimit>>,
         usual: Duration,
     ) -> Duration {
-        let Some(Text { value, span }) = written else {
+        let Some(Text {
+            value: TimeLimit(value),
+            span,
+        }) = written
+        else {
             return usual;
         };
         if *value < least {

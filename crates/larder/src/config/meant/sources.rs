@@ -1,6 +1,6 @@
 //! Origins other than servers, and several origins in turn.
 
-use super::{Sink, fetching};
+use super::{Sink, fetching, sink::A_MOMENT};
 use crate::config::{
     Fault,
     value::At,
@@ -115,6 +115,7 @@ fn page_store(
         .timeouts
         .as_ref()
         .and_then(|times| times.whole.as_ref());
+    let timeout = sink.lasts(A_MOMENT, "whole", timeout, TIMEOUT);
     let content_type = written.content_type.as_ref().map(|text| text.value.clone());
     let config = pages::Config {
         name: name.to_owned(),
@@ -127,7 +128,7 @@ fn page_store(
             Some(Format::Flask) => pages::Format::Flask,
         },
         content_type,
-        timeout: timeout.map_or(TIMEOUT, |time| time.value),
+        timeout,
         concurrency,
     };
     let made = Origin::pages(config);

@@ -3,14 +3,12 @@
 use super::{Sink, sink::A_MOMENT};
 use crate::config::{
     Fault,
-    value::{At, SharedUrl, Size, Text, Token},
+    value::{At, SharedUrl, Size, Text, TimeLimit, Token},
     written,
 };
 use std::{fs, time::Duration};
 use store::{disk, shared};
 
-/// The least size of a useful disk tier.
-const LEAST_DISK: u64 = 64 << 20;
 const DEFAULT_DISK: u64 = 10 << 30;
 const DEFAULT_TIMEOUT: Duration = Duration::from_millis(50);
 const DEFAULT_MAX_TTL: Duration = Duration::from_hours(24);
@@ -36,14 +34,6 @@ pub(super) fn disk(
         Some(_) => {}
     }
     let size = value.size.as_ref();
-    if let Some(size) = size
-        && size.value.0 < LEAST_DISK
-    {
-        sink.push(
-            Fault::at(&size.span, "the store on disk needs at least 64 MiB")
-                .instead("write at least `size = \"64MiB\"`"),
-        );
-    }
     let rate = value.write_rate.as_ref();
     if let Some(rate) = rate
         && rate.value.0 == 0
@@ -66,8 +56,9 @@ pub(super) fn shared(
     sink: &mut Sink<'_>,
 ) -> Option<shared::Config> {
     let At { value, span } = written?;
-    let mut time =
-        |key, text: &Option<Text<Duration>>, usual| sink.lasts(A_MOMENT, key, text.as_ref(), usual);
+    let mut time = |key, text: &Option<Text<TimeLimit>>, usual| {
+        sink.lasts(A_MOMENT, key, text.as_ref(), usual)
+    };
     let timeout = time("timeout", &value.timeout, DEFAULT_TIMEOUT);
     let max_ttl = time("max_ttl", &value.max_ttl, DEFAULT_MAX_TTL);
     let lease = time("lease", &value.lease, DEFAULT_LEASE);

@@ -40,7 +40,7 @@ const PLACES: [(&str, &str, &str); 13] = [
 
 /// Values that are wrong everywhere, or in some places.
 const VALUES: &str = r#""" " " "on" "off" "/" "*" "~" "unix:" "unix:/run/" "http://" "https://a/b" "a b" "é" "a\u0007" "a;b&c=d"
-    ".a" "~ ^/a" "~ /ü" "/{a}|b" "x:1" "9181" "127.0.0.1" "-1s" "10.0.0.1/8" "X-*" -5 99999999999 1979-05-27 [] [""] true {}"#;
+    ".a" "~ ^/a" "~ /ü" "/{a}|b" "x:1" "9181" "127.0.0.1" "-1s" "10.0.0.1/8" "X-*" -5 0 1 99999999999 1979-05-27 [] [""] true {}"#;
 
 /// Returns the text in the backticks, as a value for `key`. Proposals for other keys are left out.
 fn proposed(fault: &Fault, key: &str) -> Option<String> {
@@ -99,6 +99,10 @@ fn what_is_proposed_is_accepted() {
         meant.sort();
         meant.dedup_by_key(|line| line.split(' ').next().map(str::to_owned));
         accepted += meant.len();
+        // What is left out may be missing.
+        if meant.is_empty() {
+            continue;
+        }
         if let Err(again) = read(&text(&meant)) {
             refused.push(format!("where {value} stood:\n{again}"));
         }

@@ -56,6 +56,28 @@ impl Word for Duration {
     }
 }
 
+/// A time that is longer than none. How long it is at least depends on the setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeLimit(pub Duration);
+
+impl Word for TimeLimit {
+    const WHAT: &'static str = Duration::WHAT;
+    const EXAMPLES: &'static [&'static str] = &["10s", "500ms"];
+    const PATTERN: &'static str = Duration::PATTERN;
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        Duration::parse(text).map(Self)
+    }
+
+    fn number(number: i64) -> Wrong {
+        if number == 0 {
+            let wrong = Wrong::new("the duration has no unit, and must be longer than none");
+            return wrong.as_in(Self::EXAMPLES);
+        }
+        Duration::number(number).proposing::<Self>()
+    }
+}
+
 /// Returns a number with white space and another number behind it, which the library reads as one number.
 fn cut_number(text: &str) -> Option<&str> {
     let is_of_number = |letter: char| letter.is_ascii_digit() || letter == '.';
@@ -114,6 +136,11 @@ mod tests {
         }
         assert_eq!(Duration::number(-5).instead.as_deref(), Some("\"60s\""));
         assert_eq!(Duration::number(60).instead.as_deref(), Some("\"60s\""));
+        assert_eq!(Duration::number(0).instead.as_deref(), Some("\"0s\""));
+        for (number, instead) in [(0, "\"10s\""), (60, "\"60s\""), (-5, "\"10s\"")] {
+            let wrong = TimeLimit::number(number);
+            assert_eq!(wrong.instead.as_deref(), Some(instead), "{number}: {wrong}");
+        }
     }
 
     #[test]

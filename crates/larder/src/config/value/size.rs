@@ -89,6 +89,44 @@ impl Word for HeaderSize {
     }
 }
 
+/// The size of a store, in bytes: at least `LEAST`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreSize<const LEAST: u64>(pub u64);
+
+/// The size of the store in memory.
+pub type MemorySize = StoreSize<{ 1 << 20 }>;
+
+/// The size of the store on disk.
+pub type DiskSize = StoreSize<{ 64 << 20 }>;
+
+impl<const LEAST: u64> Word for StoreSize<LEAST> {
+    const WHAT: &'static str = Size::WHAT;
+    const EXAMPLES: &'static [&'static str] = &["512MiB", "10GiB"];
+    const PATTERN: &'static str = Size::PATTERN;
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        match Size::parse(text)? {
+            Size(bytes) if bytes >= LEAST => Ok(Self(bytes)),
+            _ => {
+                let what = format!("the store needs at least {}", Size(LEAST));
+                Err(Wrong::new(what).as_in(Self::EXAMPLES))
+            }
+        }
+    }
+
+    fn number(number: i64) -> Wrong {
+        Size::number(number).proposing::<Self>()
+    }
+}
+
+impl<const LEAST: u64> std::str::FromStr for StoreSize<LEAST> {
+    type Err = Wrong;
+
+    fn from_str(text: &str) -> Result<Self, Wrong> {
+        Self::parse(text)
+    }
+}
+
 /// Returns the fault of a number without a unit. A large number was probably meant in bytes, a small one in MiB. Zero is
 /// too small for some settings.
 fn without_unit(number: &str) -> Wrong {
@@ -102,6 +140,24 @@ fn without_unit(number: &str) -> Wrong {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stores_have_a_least_size() {
+        for (number, memory, disk) in [
+            (1, "1MiB", "512MiB"),
+            (64, "64MiB", "64MiB"),
+            (10_000, "512MiB", "512MiB"),
+            (70_000_000, "70000000B", "70000000B"),
+            (-1, "512MiB", "512MiB"),
+        ] {
+            let told = [MemorySize::number(number), DiskSize::number(number)];
+            let meant = [memory, disk].map(|size| Some(format!("{size:?}")));
+            assert_eq!(told.map(|wrong| wrong.instead), meant, "{number}");
+        }
+        assert_eq!(DiskSize::parse("64MiB"), Ok(StoreSize(64 << 20)));
+        let wrong = DiskSize::parse("63MiB").unwrap_err();
+        assert!(wrong.what.contains("at least 64MiB"), "{wrong}");
+    }
 
     #[test]
     fn sizes() {

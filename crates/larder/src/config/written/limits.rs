@@ -1,6 +1,6 @@
 //! Limits and memory, as written.
 
-use crate::config::value::{At, Count, HeaderSize, Size, Text};
+use crate::config::value::{At, Count, HeaderSize, MemorySize, Size, Text, TimeLimit};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct Memory {
     /// Budget for everything that is stored or in flight: heads, bodies, index, fills. A hard limit, at least 1 MiB.
     #[schemars(extend("default" = "512MiB"))]
-    pub size: Option<Text<Size>>,
+    pub size: Option<Text<MemorySize>>,
 }
 
 /// Limits on what one client may cost. The answer to a request beyond a limit says which limit it was.
@@ -35,15 +35,15 @@ pub struct Limits {
     pub target_length: Option<Text<Size>>,
     /// Time in which a client must send a request's header. Beyond it, 408.
     #[schemars(extend("default" = "10s"))]
-    pub header_time: Option<Text<Duration>>,
+    pub header_time: Option<Text<TimeLimit>>,
     /// Time between two pieces of a request's body. Beyond it, 408.
     #[schemars(extend("default" = "30s"))]
-    pub body_time: Option<Text<Duration>>,
+    pub body_time: Option<Text<TimeLimit>>,
     /// Time for which a client may take nothing of an answer, or of what a tunnel (WebSocket) brings. Beyond it, the
     /// connection is closed. Over HTTP/2 only the answer for which the client makes no room is ended; the connection
     /// goes on.
     #[schemars(extend("default" = "1m"))]
-    pub write_time: Option<Text<Duration>>,
+    pub write_time: Option<Text<TimeLimit>>,
     /// Time that a connection may be idle between two requests, and that one side of a tunnel (WebSocket) has to end
     /// after the other. With `"0s"` Larder closes an HTTP/1 connection after its first answer, which announces it; an
     /// HTTP/2 connection may be idle for `header_time`.
@@ -51,7 +51,7 @@ pub struct Limits {
     pub idle_time: Option<Text<Duration>>,
     /// Time for the PROXY protocol header and the TLS handshake together.
     #[schemars(extend("default" = "10s"))]
-    pub handshake_time: Option<Text<Duration>>,
+    pub handshake_time: Option<Text<TimeLimit>>,
     /// HTTP/2 streams at the same time on one connection.
     #[schemars(range(min = 1), extend("default" = 200))]
     pub http2_streams: Option<At<Count>>,

@@ -2,7 +2,7 @@
 
 use crate::config::value::{
     At, Brief, Count, FastCgiUrl, FileName, FilePattern, Front, HeaderSize, HostValue, Many, Param,
-    ServerUrl, SharedUrl, Short, Text, Word, Wrong,
+    ServerUrl, SharedUrl, Short, Text, TimeLimit, Word, Wrong,
 };
 use http::HeaderValue;
 use schemars::JsonSchema;
@@ -107,7 +107,7 @@ pub struct Origin {
     /// How often the names of servers are resolved again, at most every 100 ms. Each address of a name is a server, at
     /// most 64 of them. Addresses that a name has in both IPv6 and IPv4 count once.
     #[schemars(extend("default" = "30s"))]
-    pub resolve_every: Option<Text<Duration>>,
+    pub resolve_every: Option<Text<TimeLimit>>,
 }
 
 /// What the key of a page holds.
@@ -203,16 +203,16 @@ pub struct Timeouts {
     /// Until the connection is established. If a name has several addresses, each gets an equal part of this time, but
     /// at least two seconds.
     #[schemars(extend("default" = "5s"))]
-    pub connect: Option<Text<Duration>>,
+    pub connect: Option<Text<TimeLimit>>,
     /// Until the header of the response has arrived.
     #[schemars(extend("default" = "1m"))]
-    pub first_byte: Option<Text<Duration>>,
+    pub first_byte: Option<Text<TimeLimit>>,
     /// Between two pieces of the response's body.
     #[schemars(extend("default" = "1m"))]
-    pub between_bytes: Option<Text<Duration>>,
+    pub between_bytes: Option<Text<TimeLimit>>,
     /// From the beginning of the fetch to the end of the body. No limit if not set.
     #[schemars(extend("examples" = ["5m"]))]
-    pub whole: Option<Text<Duration>>,
+    pub whole: Option<Text<TimeLimit>>,
 }
 
 /// The queue of fetches beyond `most_concurrent`.
@@ -264,10 +264,10 @@ pub struct Health {
     pub host: Option<Text<HostValue>>,
     /// How often a server is checked, at most every 100 ms.
     #[schemars(extend("default" = "5s"))]
-    pub every: Option<Text<Duration>>,
+    pub every: Option<Text<TimeLimit>>,
     /// How long an answer may take.
     #[schemars(extend("default" = "2s"))]
-    pub timeout: Option<Text<Duration>>,
+    pub timeout: Option<Text<TimeLimit>>,
     /// Good answers in a row after which a server is used again.
     #[schemars(range(min = 1), extend("default" = 2))]
     pub healthy_after: Option<At<Count>>,
