@@ -551,6 +551,19 @@ fn names_that_are_hardly_meant_are_warned_of() {
     }
 }
 
+/// A key has the values of certain cookies: each is named.
+#[test]
+fn several_names_in_one_are_no_cookie_of_the_key() {
+    let key = |names: &str| format!("{ORIGIN}[defaults]\nkey.cookies = [{names}]\n");
+    let said = faults(&key("\"session|x\""));
+    let is_told = said.contains("`session|x` is not the name of one cookie");
+    let proposal = "\"session\", \"x\"";
+    assert!(is_told && said.contains(proposal), "{said}");
+    assert_eq!(faults(&key(proposal)), "");
+    let said = faults(&key("\"~session\""));
+    assert!(said.contains("not the name of one cookie"), "{said}");
+}
+
 /// A rule that never holds protects nothing.
 #[test]
 fn expressions_cover_whole_values() {

@@ -1,7 +1,7 @@
 //! Tokens of HTTP: field names and lines, methods, Larder's own name.
 
 use super::{
-    Word, Wrong,
+    Word, Wrong, foreign,
     variable::{names_variable, no_variables, stands_alone},
 };
 use http::{HeaderName, HeaderValue, Method, header};
@@ -286,10 +286,18 @@ impl Word for CookieName {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         stands_alone::<Self>(text, "cookie_")?;
+        let wrong = Wrong::new(format!("`{text}` is not the name of one cookie"));
         if text.is_empty() || text.contains([' ', '=', ';', ',', '*']) {
-            return Err(Wrong::new(format!(
-                "`{text}` is not the name of one cookie"
-            )));
+            return Err(wrong);
+        }
+        // It may contain a bar too (RFC 9110 section 5.6.2), and never does.
+        if text.starts_with('~') || foreign::is_expression(text) {
+            // A part that is no name has no bar, so this ends.
+            return Err(if text.contains('|') {
+                wrong.instead_all::<Self>(text.split('|'))
+            } else {
+                wrong
+            });
         }
         Ok(Self(text.to_owned()))
     }

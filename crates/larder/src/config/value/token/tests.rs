@@ -43,6 +43,28 @@ fn several_methods_are_no_method() {
 }
 
 #[test]
+fn several_cookies_and_expressions_are_no_name_of_a_cookie() {
+    for (text, instead) in [
+        ("session|x", Some("\"session\", \"x\"")),
+        ("^session$", None),
+        ("(?i)session", None),
+        ("a|^b", None),
+        ("~session", None),
+        ("~a|b", None),
+        ("|", None),
+        ("a, b", None),
+    ] {
+        let wrong = CookieName::parse(text).unwrap_err();
+        let told = wrong.what.contains("not the name of one cookie");
+        assert!(told, "{text}: {wrong}");
+        assert_eq!(wrong.instead.as_deref(), instead, "{text}: {wrong}");
+    }
+    for text in ["currency", "cookie[three]", "Drupal.visitor.name", "$price"] {
+        assert!(CookieName::parse(text).is_ok(), "{text}");
+    }
+}
+
+#[test]
 fn names_are_proposed_as_they_are_meant() {
     for (text, instead) in [
         ("X-A: 1", "\"X-A\""),
