@@ -564,6 +564,19 @@ fn several_names_in_one_are_no_cookie_of_the_key() {
     assert!(said.contains("not the name of one cookie"), "{said}");
 }
 
+/// As shells have it.
+#[test]
+fn a_choice_in_a_path_is_told_as_several_paths() {
+    let route = |paths: &str| format!("{ORIGIN}[[route]]\npath = {paths}\n");
+    let said = faults(&route("\"*.{jpg,png}\""));
+    let proposal = "[\"*.jpg\", \"*.png\"]";
+    assert!(
+        said.contains(&format!("write `path = {proposal}`")),
+        "{said}"
+    );
+    assert_eq!(faults(&route(proposal)), "");
+}
+
 /// A rule that never holds protects nothing.
 #[test]
 fn expressions_cover_whole_values() {
