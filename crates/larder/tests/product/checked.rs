@@ -530,6 +530,15 @@ fn names_that_are_hardly_meant_are_warned_of() {
         ("sets", "session.*", "`session*`"),
         ("query", "q=", "`q=~ ^$`"),
         ("query", "~ a|b", "`~ ^(a|b)$`"),
+        (
+            "cookies",
+            "~ wordpress.logged.in",
+            "`~ .*wordpress.logged.in.*`",
+        ),
+        ("cookies", "~ a.b|c", "`~ ^(a.b|c)$`"),
+        ("misses_with", "a.*b", "`a*b`"),
+        ("sets", "a.*b=c", "`~ a[.].*b`"),
+        ("query", "a.*b", "`a*b`"),
     ] {
         let said = warnings(&rules(key, pattern));
         let lines = said.replace("\n  │ ", " ").replace("\n        ", " ");
@@ -538,6 +547,10 @@ fn names_that_are_hardly_meant_are_warned_of() {
     }
     for (key, pattern) in [
         ("cookies", "~ ^(a|b)$"),
+        ("cookies", "~ a[.]b"),
+        ("cookies", r"~ a\..*b"),
+        ("cookies", "~ a.*b"),
+        ("cookies", "user.*.name"),
         ("cookies", "~ (a|b)_.*"),
         ("cookies", "Drupal.visitor.*"),
         ("cookies", "user[name]"),

@@ -120,7 +120,7 @@ pub(super) fn build(
     if sink.any() {
         return None;
     }
-    warnings::find(written, &mut sink);
+    warnings::find(written, beside.source.1, &mut sink);
     let listeners = listeners
         .into_iter()
         .map(|(listener, _)| listener)

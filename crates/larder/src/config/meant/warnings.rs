@@ -14,7 +14,8 @@ use http::header::AUTHORIZATION;
 use proxy::purge_clients::is_ours;
 
 /// Warns of what is hardly meant in a configuration without faults.
-pub(super) fn find(written: &written::Config, sink: &mut Sink<'_>) {
+/// `source` is the text of the file.
+pub(super) fn find(written: &written::Config, source: &str, sink: &mut Sink<'_>) {
     let none = Defaults::default();
     let defaults = written.defaults.as_ref().unwrap_or(&none);
     let tables = written.route.iter().flatten();
@@ -28,7 +29,7 @@ pub(super) fn find(written: &written::Config, sink: &mut Sink<'_>) {
         paths::home_alone(&routes, sink);
     }
     cookies::find(written, defaults, has_last, sink);
-    names::find(&routes, &policies, sink);
+    names::find(&routes, &policies, source, sink);
     for policy in &policies {
         keyed_credentials(policy, sink);
     }

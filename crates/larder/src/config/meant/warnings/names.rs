@@ -11,7 +11,8 @@ use regex::Regex;
 use std::ops::Range;
 
 /// Warns of such names in routes and in what `policies` say of requests that bypass the store.
-pub(super) fn find(routes: &[&Route], policies: &[Defaults], sink: &mut Sink<'_>) {
+/// `source` is the text of the file.
+pub(super) fn find(routes: &[&Route], policies: &[Defaults], source: &str, sink: &mut Sink<'_>) {
     let matched = routes.iter().filter_map(|route| route.cookie.as_ref());
     let tables = || policies.iter().filter_map(|policy| policy.bypass.as_ref());
     let bypassed = tables().flat_map(|bypass| {
@@ -20,13 +21,13 @@ pub(super) fn find(routes: &[&Route], policies: &[Defaults], sink: &mut Sink<'_>
     });
     for Text { value, span } in members(matched.chain(bypassed.flatten())) {
         let CookiePattern(pattern) = value;
-        named(pattern, span, sink);
+        named(pattern, source, span, sink);
     }
     let matched = routes.iter().filter_map(|route| route.query.as_ref());
     let bypassed = tables().filter_map(|bypass| bypass.value.query.as_ref());
     for Text { value, span } in members(matched.chain(bypassed)) {
         let QueryPattern(pattern) = value;
-        named(pattern, span, sink);
+        named(pattern, source, span, sink);
     }
 }
 
@@ -34,11 +35,13 @@ fn members<'a, T: 'a>(lists: impl Iterator<Item = &'a Many<T>>) -> impl Iterator
     lists.flat_map(|list| &list.list)
 }
 
-fn named(pattern: &NamePattern, span: &Range<usize>, sink: &mut Sink<'_>) {
+fn named(pattern: &NamePattern, source: &str, span: &Range<usize>, sink: &mut Sink<'_>) {
     match &pattern.name {
         TextPattern::Exact(name) => valued(name, pattern.value.as_ref(), span, sink),
         TextPattern::Prefix(prefix) => dotted(prefix, span, sink),
         TextPattern::Regex(regex) | TextPattern::CookieRegex { written: regex, .. } => {
+            let written = source.get(span.clone()).unwrap_or_default();
+            dotted_within(written.trim_matches(['"', '\'']), span, sink);
             words(bare(regex.as_str()), span, sink);
         }
     }
@@ -67,10 +70,29 @@ fn dotted(prefix: &str, span: &Range<usize>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Warns of an expression that is nothing but one or several words, as a search for them would be.
+/// Warns of a name such as `a.*b`, where no other dot is in it. As [`dotted`].
+fn dotted_within(written: &str, span: &Range<usize>, sink: &mut Sink<'_>) {
+    let name = written.split('=').next().unwrap_or_default();
+    let Some((before, behind)) = name.split_once(".*") else {
+        return;
+    };
+    let has_other = before.contains('.') || behind.contains('.');
+    if has_other || name.starts_with('~') {
+        return;
+    }
+    let what = format!("`{name}` matches only what begins with `{before}.`");
+    let instead = format!(
+        "write `{before}*{behind}` for anything between `{before}` and `{behind}`, or `~ {before}[.].*{behind}` if the dot is meant"
+    );
+    sink.warn(Fault::at(span, what).instead(instead));
+}
+
+/// Warns of an expression that is nothing but one or several words, perhaps with a dot for any character, as a search for
+/// them would be.
 fn words(expression: &str, span: &Range<usize>, sink: &mut Sink<'_>) {
     let (flags, begun) = flags(expression);
-    if !alternatives(begun).into_iter().all(is_word) {
+    let is_searched = |one: &str| is_word(&one.replace('.', "_"));
+    if !alternatives(begun).into_iter().all(is_searched) {
         return;
     }
     let Some(whole) = whole(begun) else {
