@@ -237,7 +237,7 @@ fn what_a_form_is_answered_with_may_include_its_own_address() {
 }
 
 #[test]
-fn what_names_the_content_of_a_form_or_the_form_is_not_said_of_fragments() {
+fn what_names_the_content_of_a_form_or_signs_the_form_is_not_said_of_fragments() {
     let (origin, larder) = start_with(ON);
     origin.reply("/f", Reply::ok().cache("no-store").body("F"));
     origin.reply("/", html("no-store", "<esi:include src=\"/f\"/>"));
@@ -248,6 +248,9 @@ fn what_names_the_content_of_a_form_or_the_form_is_not_said_of_fragments() {
         ("Digest", "sha-256=AAAA"),
         ("Content-MD5", "AAAA"),
         ("Idempotency-Key", "\"k\""),
+        ("Signature-Input", "s=(\"@method\" \"@target-uri\")"),
+        ("Signature", "s=:AAAA:"),
+        ("DPoP", "a.b.c"),
     ];
     let ask = larder.ask("POST", "/").body("x=1").header("X-Other", "y");
     let ask = fields

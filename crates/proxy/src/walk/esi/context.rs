@@ -20,8 +20,14 @@ use std::{borrow::Cow, rc::Rc, time::Duration};
 /// host has this name (RFC 2606 section 2).
 const NO_HOST: &str = "none.invalid";
 
-/// Names one request, so that it is carried out once however often it comes.
-static IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Fields for the one request with which the client sends them: a name under which it is carried out once, however often
+/// it comes, and what signs its method and its target (RFC 9421 section 4, RFC 9449 section 4.2).
+static FOR_ITSELF: [HeaderName; 4] = [
+    HeaderName::from_static("idempotency-key"),
+    HeaderName::from_static("signature"),
+    HeaderName::from_static("signature-input"),
+    HeaderName::from_static("dpop"),
+];
 
 /// One request for a page, as its includes see it.
 pub struct Context {
@@ -147,7 +153,7 @@ fn is_named(site: &Site, host: &str) -> bool {
 }
 
 /// Returns the client's fields without those that are about the request for the page alone: conditions, parts, content,
-/// the connection. None of the fragments is coded, since they must be readable side by side. The cookies are those that
+/// signatures, the connection. None of the fragments is coded, since they must be readable side by side. The cookies are those that
 /// the client sent: includes may depend on cookies on which the page must not.
 fn include_fields(ask: &Ask) -> HeaderMap {
     let mut fields = ask.fields.clone();
@@ -165,7 +171,7 @@ fn include_fields(ask: &Ask) -> HeaderMap {
     validate::remove_conditions(&mut fields);
     outbound::strip_target(&mut fields);
     fields::remove_where(&mut fields, |name| {
-        outbound::is_of_content(name) || *name == header::EXPECT || *name == IDEMPOTENCY_KEY
+        outbound::is_of_content(name) || *name == header::EXPECT || FOR_ITSELF.contains(name)
     });
     fields.insert(
         header::ACCEPT_ENCODING,
