@@ -124,11 +124,11 @@ pub fn kept(fields: &HeaderMap) -> BTreeMap<String, String> {
     KEPT.iter().filter_map(name).collect()
 }
 
-/// Joins all lines of a field; `None` if there are none.
+/// Joins all lines of a field; `None` if there are none. Over HTTP/2, an application may have white space around them.
 pub fn text(fields: &HeaderMap, name: &HeaderName) -> Option<String> {
     let lines = fields.get_all(name).iter();
     let lines: Vec<_> = lines
-        .map(|line| String::from_utf8_lossy(line.as_bytes()))
+        .map(|line| String::from_utf8_lossy(line.as_bytes().trim_ascii()))
         .collect();
     (!lines.is_empty()).then(|| lines.join(", "))
 }

@@ -214,29 +214,35 @@ impl WrittenPage {
         for (name, value) in &self.fields {
             let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
             if !DROPPED.contains(&name) {
-                fields.append(name, HeaderValue::from_str(value).ok()?);
+                fields.append(name, field_value(value)?);
             }
         }
         if !self.tags.is_empty() {
-            let tags = HeaderValue::from_str(&self.tags.join(", ")).ok()?;
+            let tags = field_value(&self.tags.join(", "))?;
             fields.append(HeaderName::from_static("cache-tag"), tags);
         }
         match (self.status, self.file, self.location) {
             (200, Some(file), _) => {
                 let file = PathBuf::from(file);
                 if let Some(kind) = self.r#type {
-                    fields.insert(header::CONTENT_TYPE, HeaderValue::from_str(&kind).ok()?);
+                    fields.insert(header::CONTENT_TYPE, field_value(&kind)?);
                 }
                 is_inside(&file).then_some(Page::File(file, fields))
             }
             (status @ (301 | 302 | 303 | 307 | 308), _, Some(location)) => {
-                fields.insert(header::LOCATION, HeaderValue::from_str(&location).ok()?);
+                fields.insert(header::LOCATION, field_value(&location)?);
                 let status = StatusCode::from_u16(status).ok()?;
                 Some(Page::Redirect(status, fields))
             }
             _ => None,
         }
     }
+}
+
+/// Returns the value of a field. White space around it is no part of it (RFC 9110 section 5.5), and in HTTP/2 its message
+/// would be malformed (RFC 9113 section 8.2.1).
+fn field_value(text: &str) -> Option<HeaderValue> {
+    HeaderValue::from_str(text.trim_matches([' ', '\t'])).ok()
 }
 
 #[cfg(test)]

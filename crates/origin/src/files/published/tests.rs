@@ -21,6 +21,8 @@ fn what_is_written_is_meant_and_what_cannot_be_is_left_out() {
                 "fields": { "cache-control": "max-age=60", "set-cookie": "a=b", "content-length": "9" }, "tags": ["a", "b"] },
             "/list?page=2": { "status": 200, "file": "list?page=2.html" },
             "/old": { "status": 301, "location": "/new" },
+            "/space": { "status": 301, "location": " /new\t", "type": "none", "tags": ["\ta "], "fields": { "x-a": "\t b c  ", "x-b": " " } },
+            "/typed": { "status": 200, "file": "a", "type": " text/x " },
             "/up": { "status": 200, "file": "../secret" },
             "/root": { "status": 200, "file": "/etc/passwd" },
             "/dot": { "status": 200, "file": "a/./b" },
@@ -48,7 +50,22 @@ fn what_is_written_is_meant_and_what_cannot_be_is_left_out() {
         manifest.page("/old", None),
         Some(Page::Redirect(..))
     ));
-    assert_eq!(manifest.pages.len(), 3);
+    let Some(Page::Redirect(_, fields)) = manifest.page("/space", None) else {
+        panic!("a redirect");
+    };
+    for (name, value) in [
+        ("location", "/new"),
+        ("cache-tag", "a"),
+        ("x-a", "b c"),
+        ("x-b", ""),
+    ] {
+        assert_eq!(fields.get(name).expect(name), value, "{name}");
+    }
+    let Some(Page::File(_, fields)) = manifest.page("/typed", None) else {
+        panic!("a page");
+    };
+    assert_eq!(fields.get("content-type").expect("a type"), "text/x");
+    assert_eq!(manifest.pages.len(), 5);
     assert!(manifest.knows_queries("/list") && !manifest.knows_queries("/"));
 }
 
