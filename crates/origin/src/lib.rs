@@ -69,7 +69,7 @@ pub use waiting::TimedFetch;
 
 use files::{ChainPosition, FileLookup, Files, respond};
 use first_of::in_turn;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response};
 use pages::Pages;
 use servers::Servers;
 use std::{future, pin::Pin, sync::Arc};
@@ -278,6 +278,20 @@ impl Origin {
                     key: all.key || one.key,
                     asker: all.asker || one.asker,
                 })
+            }
+        }
+    }
+
+    /// Whether a request that asks for these protocols (`Upgrade`) may be answered in another way than without them: a
+    /// server may switch, and a WebSocket is refused where none has upgrades. Otherwise the wish is ignored (RFC 9110
+    /// section 7.8).
+    pub fn heeds_upgrade(&self, protocols: &HeaderValue) -> bool {
+        match &self.source {
+            OriginKind::Servers(servers) => servers.heeds_upgrade(protocols),
+            OriginKind::Files(_) | OriginKind::Pages(_) => false,
+            OriginKind::FirstOf(origins) => {
+                let mut origins = origins.iter();
+                origins.any(|origin| origin.heeds_upgrade(protocols))
             }
         }
     }

@@ -8,13 +8,14 @@ use crate::{
     files,
     files::Files,
     gate,
+    message::Upgrade,
     peer::Peer,
     pool,
     refused::Refused,
     roster::Roster,
     tls, watch,
 };
-use http::Request;
+use http::{HeaderValue, Request};
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -214,6 +215,15 @@ impl Servers {
     /// else it speaks.
     pub(crate) fn lacks_upgrades(&self) -> bool {
         self.config.protocol.is_http2() && self.tls.is_none()
+    }
+
+    /// See `Origin::heeds_upgrade`.
+    pub(crate) fn heeds_upgrade(&self, protocols: &HeaderValue) -> bool {
+        let has_upgrades = match self.config.protocol {
+            Protocol::FastCgi(_) => return false,
+            _ => !self.lacks_upgrades(),
+        };
+        has_upgrades || Upgrade::of(protocols) == Upgrade::Needed
     }
 
     /// Whether servers may turn out to speak HTTP/2, whose connections are shared.

@@ -3,6 +3,8 @@
 use crate::{
     bad_origin_http2,
     common::{Said, raw_head, start, start_with},
+    explain::explained,
+    static_root,
 };
 use rustix::io::ioctl_fionread;
 use rustls::{
@@ -407,6 +409,64 @@ fn a_wish_for_another_protocol_is_ignored_over_http2() {
     let answer = asked.header("Upgrade", "IRC/6.9, RTA/x11").send();
     let told = (answer.status, answer.text());
     assert_eq!(told, (200, "honest".to_owned()), "{}", answer.said());
+}
+
+/// Where it is known from the configuration that no answer depends on the wish. A folder has no WebSocket either.
+#[test]
+fn a_wish_that_is_ignored_does_not_keep_from_the_store() {
+    let (address, honest) = bad_origin_http2::server(|_| (Vec::new(), true));
+    honest.store(true, SeqCst);
+    let folder = static_root::folder(&[("a", b"file")]);
+    for (larder, wish) in [
+        (bad_origin_http2::before(address, "1m"), "IRC/6.9, RTA/x11"),
+        (
+            static_root::serve_with(&folder, "defaults.ttl = \"1h\""),
+            "websocket",
+        ),
+    ] {
+        let wishing = || {
+            let asked = larder.get("/a").header("Connection", "Upgrade");
+            asked.header("Upgrade", wish).send()
+        };
+        let first = wishing();
+        assert_eq!(first.status, 200, "{}", first.said());
+        assert!(
+            !first.hit() && first.parameter("detail").is_none(),
+            "{}",
+            first.said()
+        );
+        for again in [wishing(), larder.get("/a").send()] {
+            assert!(
+                again.hit() && again.text() == first.text(),
+                "{}",
+                again.said()
+            );
+        }
+        let told = explained(
+            &larder,
+            "http://example.test/a",
+            &[("Connection", "upgrade"), ("Upgrade", wish)],
+        );
+        assert!(!told.contains("switch protocols"), "{told}");
+    }
+}
+
+/// What may be granted is passed on, each time, and says nothing of what is stored.
+#[test]
+fn a_wish_that_may_be_granted_never_concerns_the_store() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().cache("max-age=60").body("page"));
+    for wish in ["IRC/6.9", "websocket"] {
+        for _ in 0..2 {
+            let asked = larder.get("/").header("Connection", "Upgrade");
+            let answer = asked.header("Upgrade", wish).send();
+            assert!(!answer.hit(), "{}", answer.said());
+            assert_eq!(answer.parameter("detail").as_deref(), Some("upgrade"));
+            assert_eq!(origin.last("/").header("upgrade"), Some(wish));
+        }
+    }
+    assert!(!larder.get("/").send().hit(), "nothing was stored");
+    assert_eq!(origin.requests("/"), 5);
 }
 
 /// Nor does it wait for a turn, or take one from others.

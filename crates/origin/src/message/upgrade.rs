@@ -1,7 +1,7 @@
 //! A request's wish for another protocol on its connection (RFC 9110 section 7.8).
 
 use http::{
-    HeaderMap,
+    HeaderMap, HeaderValue,
     header::{CONNECTION, UPGRADE},
 };
 
@@ -17,14 +17,15 @@ pub(crate) enum Upgrade {
 impl Upgrade {
     /// Returns what the request with these fields is without the protocol that they name.
     pub(super) fn by(headers: &HeaderMap) -> Self {
-        let is_websocket =
-            |protocol: &[u8]| protocol.trim_ascii().eq_ignore_ascii_case(b"websocket");
-        let mut lines = headers.get_all(UPGRADE).iter();
-        if lines.any(|line| {
-            line.as_bytes()
-                .split(|byte| *byte == b',')
-                .any(is_websocket)
-        }) {
+        let lines = headers.get_all(UPGRADE).iter();
+        let needed = lines.map(Self::of).find(|one| *one == Self::Needed);
+        needed.unwrap_or(Self::Optional)
+    }
+
+    /// Returns what a request is without the protocols that this line names.
+    pub(crate) fn of(line: &HeaderValue) -> Self {
+        let mut protocols = line.as_bytes().split(|byte| *byte == b',');
+        if protocols.any(|one| one.trim_ascii().eq_ignore_ascii_case(b"websocket")) {
             Self::Needed
         } else {
             Self::Optional

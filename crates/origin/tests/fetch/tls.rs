@@ -198,6 +198,32 @@ fn an_upgrade_gets_a_connection_that_can() {
     }
 }
 
+/// What is known before anybody is asked (RFC 9110 section 7.8).
+#[test]
+fn an_upgrade_is_heeded_where_it_may_be_had_or_must_be_refused() {
+    let origin = |protocol, tls| {
+        let mut config = config([tcp(SocketAddr::from(([127, 0, 0, 1], 1)))]);
+        (config.protocol, config.tls) = (protocol, tls);
+        Origin::new(config).unwrap()
+    };
+    let tls = || Some(trusting(Authority::new(&["127.0.0.1"]).file()));
+    let http1 = origin(Protocol::Http1, None);
+    let http2 = origin(Protocol::Http2, None);
+    let in_turn = Origin::first_of(vec![http2.clone(), http1.clone()]);
+    for (origin, heeded) in [
+        (http1, [true, true]),
+        (origin(Protocol::Auto, None), [true, true]),
+        (origin(Protocol::Auto, tls()), [true, true]),
+        (origin(Protocol::Http2, tls()), [true, true]),
+        (http2, [true, false]),
+        (in_turn, [true, true]),
+    ] {
+        let wishes = ["irc, WebSocket", "irc, h2c"].map(|wish| wish.parse().unwrap());
+        let told = wishes.map(|wish| origin.heeds_upgrade(&wish));
+        assert_eq!(told, heeded, "{origin:?}");
+    }
+}
+
 /// A client that asks for an upgrade brings no server into disrepute.
 #[test]
 fn where_all_is_http2_there_are_no_upgrades() {

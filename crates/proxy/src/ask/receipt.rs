@@ -20,7 +20,7 @@ pub struct Receipt {
     pub interim: InterimSink,
     /// When it came, if the access log needs its duration.
     pub began: Option<Instant>,
-    /// The client's request to switch protocols.
+    /// The client's request to switch protocols. Once the route is known, only one that its origin heeds.
     pub upgrade: Option<Box<Upgrade>>,
     /// Whether it has content.
     pub has_content: bool,

@@ -44,7 +44,7 @@ impl ExplainedRequest {
                 .iter()
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
-        let switches = ask::protocol(&head.fields).is_some();
+        let protocols = ask::protocol(&head.fields).cloned();
         let peer = refresher(&site.purge, &head);
         let connection = Rc::new(Connection::imagined(peer, tls));
         head.said = FieldPresence::by(&head.fields);
@@ -55,6 +55,8 @@ impl ExplainedRequest {
         receipt.has_content = has_content(&head.fields);
         let mut ask = receive::receive(site, &mut head, receipt).ok()?;
         content_key::read_get(&mut ask);
+        let origin = &ask.policy().origin;
+        let switches = protocols.is_some_and(|protocols| origin.heeds_upgrade(&protocols));
         let bypass = bypass(&ask, switches);
         if bypass.is_none() {
             lookup::keep_cookies_from_store(&mut ask);

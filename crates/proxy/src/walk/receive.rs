@@ -77,7 +77,7 @@ pub fn is_redirected(ask: &Ask) -> bool {
 pub fn read(
     site: OwnSite,
     head: &mut RequestHead,
-    receipt: Receipt,
+    mut receipt: Receipt,
     now: Time,
 ) -> Result<Box<Ask>, Failure> {
     if !is_retrieval(&head.method) {
@@ -100,6 +100,13 @@ pub fn read(
         }
         _ => Vec::new(),
     };
+    if let Some(upgrade) = &receipt.upgrade
+        && let Some(route) = site.routes.get(route)
+        && !route.policy.origin.heeds_upgrade(&upgrade.protocol)
+    {
+        // From here on it is a request like any other.
+        receipt.upgrade = None;
+    }
     let directives = if head.said.directives {
         directives::request(&head.fields)
     } else {
