@@ -65,6 +65,10 @@ impl Rest {
     fn until(self) -> u64 {
         self.0 >> 1
     }
+
+    fn is_of_trial(self) -> bool {
+        self.0 & 1 == 1
+    }
 }
 
 impl Health {
@@ -102,6 +106,16 @@ impl Health {
             .rest
             .compare_exchange(rested, left_to_it, Release, Relaxed);
         taken.is_ok()
+    }
+
+    /// Gives the trial back: what came of it says nothing of the server, and the next request may try it.
+    pub(crate) fn give_back(&self, now: u64) {
+        if let Some(rest) = self.rest(Relaxed).filter(|rest| rest.is_of_trial())
+            && now < rest.until()
+        {
+            let Rest(over) = Rest::of_trial(now, Duration::ZERO);
+            let _ = self.rest.compare_exchange(rest.0, over, Relaxed, Relaxed);
+        }
     }
 
     /// Whether it answers and the log was told nothing else.

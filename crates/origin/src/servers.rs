@@ -151,6 +151,13 @@ impl Servers {
         }
     }
 
+    /// Records that what came of a request says nothing of `peer`, which may have been on trial with it.
+    pub(crate) fn leave_untried(&self, peer: &Peer) {
+        if !peer.health.is_good() {
+            peer.health.give_back(self.now());
+        }
+    }
+
     /// Logs that `peer` is in good health again.
     fn tell_of(&self, peer: &Peer) {
         let (origin, server) = (self.name(), &peer.label);

@@ -193,7 +193,9 @@ impl Fetch<'_> {
     /// Leaves a server, which counts as failed if it is to blame.
     fn blame(&mut self, peer: &Peer, error: &Error) {
         let kind = error.kind();
-        if kind.is_a_failure() && !self.may_be_for_upgrade(kind) {
+        if self.may_be_for_upgrade(kind) {
+            self.origin.leave_untried(peer);
+        } else if kind.is_a_failure() {
             self.origin.blame(peer, error);
         }
         self.tried.push(peer.number);

@@ -43,6 +43,26 @@ fn rests_after_failures_in_a_row_only() {
 }
 
 #[test]
+fn a_trial_that_says_nothing_is_given_back() {
+    let health = resting();
+    health.give_back(5_000);
+    assert_eq!(
+        availability(&health, 10_099),
+        Availability::Resting,
+        "no trial"
+    );
+    let first = trial(&health, 10_100);
+    assert!(health.take(first, 10_100, RULE.rest));
+    health.give_back(10_100);
+    let again = trial(&health, 10_100);
+    assert!(health.take(again, 10_100, RULE.rest));
+    assert!(!health.take(again, 10_100, RULE.rest), "it is taken");
+    health.succeeded(10_100, 10_200);
+    health.give_back(10_200);
+    assert_eq!(availability(&health, 10_200), Availability::Healthy(1.0));
+}
+
+#[test]
 fn one_request_tries_a_server_that_has_rested() {
     let health = resting();
     let (one, other) = (trial(&health, 10_100), trial(&health, 10_100));

@@ -11,7 +11,7 @@ use hyper::{body::Incoming, server::conn, service::service_fn};
 use hyper_util::rt::TokioIo;
 use origin::{
     Context, Kind, Origin, RequestBody,
-    config::{ActiveHealth, Protocol, Tls},
+    config::{ActiveHealth, PassiveHealth, Protocol, Tls},
 };
 use rustls::server::Acceptor;
 use std::{
@@ -272,6 +272,69 @@ fn a_handshake_that_fails_without_http2_is_no_failure_of_the_server() {
             assert_eq!(origin.report().servers[0].failures, 0, "{protocol:?}");
         });
     }
+}
+
+/// Nor does its handshake keep a server that has rested from the requests that it can answer.
+#[test]
+fn a_server_is_not_tried_by_an_upgrade_that_it_cannot_have() {
+    const REST: Duration = Duration::from_secs(20);
+    let authority = Authority::new(&["127.0.0.1"]);
+    work(at_once(async {
+        let (rested, is_up) = fails_at_first(&authority).await;
+        let other = peers::tls(&authority, &[b"http/1.1"]).await;
+        let mut config = config([tcp(rested), tcp(other)]);
+        config.tls = Some(trusting(authority.file()));
+        config.protocol = Protocol::Auto;
+        config.passive = PassiveHealth {
+            failures: 1,
+            rest: REST,
+        };
+        let origin = Origin::new(config).unwrap();
+        let texts = async || {
+            let mut all = Vec::new();
+            for _ in 0..4 {
+                all.push(get(&origin, "/version").await.unwrap().text().to_owned());
+            }
+            all
+        };
+        assert_eq!(texts().await, ["HTTP/1.1"; 4]);
+        assert!(!origin.report().servers[0].healthy, "it has failed");
+        is_up.set(true);
+        tokio::time::advance(REST).await;
+        for _ in 0..4 {
+            let asked = upgrade_to("websocket", "/upgrade");
+            let asked = origin.fetch(asked, Context::default());
+            assert_eq!(asked.await.unwrap().status(), 101, "the other takes it");
+        }
+        let texts = texts().await;
+        assert!(texts.iter().any(|text| text == "HTTP/2.0"), "{texts:?}");
+        assert!(origin.report().servers[0].healthy);
+    }));
+}
+
+/// A server of HTTP/2 that hangs up on everybody until it is up.
+async fn fails_at_first(authority: &Authority) -> (SocketAddr, Rc<Cell<bool>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let acceptor = peers::acceptor(authority, &[b"h2"]);
+    let is_up = Rc::new(Cell::new(false));
+    let is_told = Rc::clone(&is_up);
+    spawn_local(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            if !is_told.get() {
+                continue;
+            }
+            if let Ok(stream) = acceptor.accept(stream).await {
+                let builder = conn::http2::Builder::new(Local);
+                spawn_local(builder.serve_connection(TokioIo::new(stream), service_fn(version)));
+            }
+        }
+    });
+    (address, is_up)
+}
+
+async fn version(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    Ok(Response::new(format!("{:?}", request.version()).into()))
 }
 
 /// A server of HTTP/2 that hangs up on who does not offer that.
