@@ -280,6 +280,8 @@ fn a_cookie_in_another_reading_spoils_no_route_of_those_who_have_it() {
         ("wp_beta", "wp.beta=1"),
         ("wp_be*", "wp.beta=1"),
         ("wp_beta", "wp%5Fbeta=1"),
+        ("wp_beta", "wp_beta"),
+        ("wp_be*", "a=1; wp_beta"),
         ("wp_beta=1", "wp_beta=%31"),
         ("wp_beta=1", "wp_beta=\"1\""),
     ] {

@@ -7,6 +7,7 @@ pub use disputed::{may_hide_chosen, put_chosen_first};
 
 use crate::policy::{NamePattern, TextPattern};
 use http::{HeaderMap, HeaderValue, header};
+use memchr::memchr;
 use regex::Regex;
 use rules::key;
 use std::{
@@ -231,7 +232,9 @@ pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap) -> bool 
     !patterns.is_empty() && lines.any(|line| as_read(line.as_bytes()).any(is_like))
 }
 
-/// Whether any cookie of the request is one of these as it is written, so that all applications take it for that.
+/// Whether any cookie of the request is one of these as it is written, so that all applications take it for that. Without
+/// `=`, few do: to browsers and Django it is a value without a name (RFC 6265bis), and Node and Python's `SimpleCookie`
+/// find no cookie there.
 pub fn any_cookie_is(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
     let is_one = |Cookie { spelled, value }: Cookie<'_>| {
         let (name, value) = (text(spelled), text(value));
@@ -240,7 +243,11 @@ pub fn any_cookie_is(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
             .any(|pattern| pattern.matches(&name, &value))
     };
     let mut lines = fields.get_all(header::COOKIE).iter();
-    lines.any(|line| cookies(line.as_bytes()).any(is_one))
+    lines.any(|line| {
+        let pairs = line.as_bytes().split(|byte| *byte == b';');
+        let named = pairs.filter(|pair| memchr(b'=', pair).is_some());
+        named.flat_map(cookies).any(is_one)
+    })
 }
 
 /// Whether any parameter of the query matches any of these patterns, as written or as an application may read it: PHP

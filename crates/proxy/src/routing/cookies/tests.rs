@@ -252,6 +252,19 @@ fn a_cookie_is_one_as_it_is_written() {
         let sent = fields(&[("cookie", line)]);
         assert_eq!(any_cookie_is(&wanted, &sent), expected, "{line}");
     }
+    let with_any_value = wanted.map(|wanted| NamePattern {
+        value: None,
+        ..wanted
+    });
+    for (line, expected) in [
+        ("wp_beta=", true),
+        ("wp_beta", false),
+        ("a=1; wp_beta ", false),
+    ] {
+        let sent = fields(&[("cookie", line)]);
+        assert_eq!(any_cookie_is(&with_any_value, &sent), expected, "{line}");
+        assert!(any_cookie_matches(&with_any_value, &sent), "{line}");
+    }
 }
 
 proptest! {
