@@ -274,6 +274,48 @@ fn a_handshake_that_fails_without_http2_is_no_failure_of_the_server() {
     }
 }
 
+/// Nor where it chooses no protocol, and goes on in the one that it speaks.
+#[test]
+fn a_server_that_speaks_http2_unasked_to_an_upgrade_does_not_fail() {
+    let authority = Authority::new(&["127.0.0.1"]);
+    work(async {
+        let mut config = config([tcp(speaks_http2(&authority).await)]);
+        config.tls = Some(trusting(authority.file()));
+        config.protocol = Protocol::Auto;
+        let origin = Origin::new(config).unwrap();
+        for _ in 0..4 {
+            let asked = origin.fetch(upgrade_to("websocket", "/"), Context::default());
+            assert_eq!(asked.await.map(drop).unwrap_err().kind(), Kind::Malformed);
+        }
+        assert_eq!(get(&origin, "/version").await.unwrap().text(), "HTTP/2.0");
+        let server = &origin.report().servers[0];
+        assert_eq!((server.failures, server.healthy), (0, true));
+    });
+}
+
+/// A server that speaks HTTP/2 also to who does not offer that.
+async fn speaks_http2(authority: &Authority) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let [chooses, silent] = [&[&b"h2"[..]][..], &[]].map(|all| peers::acceptor(authority, all));
+    spawn_local(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let begun = LazyConfigAcceptor::new(Acceptor::default(), stream);
+            let begun = begun.await.unwrap();
+            let hello = begun.client_hello();
+            let offers_h2 = hello
+                .alpn()
+                .is_some_and(|mut list| list.any(|name| name == b"h2"));
+            let acceptor = if offers_h2 { &chooses } else { &silent };
+            let config = Arc::clone(acceptor.config());
+            let stream = begun.into_stream(config).await.unwrap();
+            let builder = conn::http2::Builder::new(Local);
+            spawn_local(builder.serve_connection(TokioIo::new(stream), service_fn(version)));
+        }
+    });
+    address
+}
+
 /// Nor does its handshake keep a server that has rested from the requests that it can answer.
 #[test]
 fn a_server_is_not_tried_by_an_upgrade_that_it_cannot_have() {
