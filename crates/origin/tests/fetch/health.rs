@@ -3,7 +3,7 @@
 use crate::support::*;
 use http::Method;
 use origin::{
-    Kind, Origin,
+    Context, Kind, Origin,
     config::{ActiveHealth, PassiveHealth},
 };
 use std::{
@@ -200,6 +200,42 @@ fn a_server_that_has_rested_is_tried_by_one_request() {
         assert!(origin.report().servers[0].healthy);
         let texts = async || get(&origin, "/").await.unwrap().text().to_owned();
         assert_eq!(texts().await + &texts().await, "back", "its whole share");
+    }));
+}
+
+/// A tunnel may last for days, and the server has answered.
+#[test]
+fn a_trial_by_an_upgrade_ends_when_the_protocol_is_switched() {
+    const REST: Duration = Duration::from_secs(20);
+    let (bad, good) = (testkit::Origin::start(), testkit::Origin::start());
+    bad.reply("/", Reply::raw("no\r\n\r\n"));
+    good.reply("/", Reply::ok());
+    for server in [&bad, &good] {
+        server.reply("/chat", Reply::upgrade("websocket"));
+    }
+    let mut config = config([tcp(bad.address()), tcp(good.address())]);
+    config.passive = PassiveHealth {
+        failures: 1,
+        rest: REST,
+    };
+    let origin = Origin::new(config).unwrap();
+    let healthy = || origin.report().servers[0].healthy;
+    work(at_once(async {
+        while healthy() {
+            get(&origin, "/").await.unwrap();
+        }
+        tokio::time::advance(REST).await;
+        let mut tunnels = Vec::new();
+        while bad.requests("/chat") == 0 {
+            let mut asked = request(Method::GET, "/chat", empty());
+            for (name, value) in [("connection", "upgrade"), ("upgrade", "websocket")] {
+                asked.headers_mut().insert(name, value.parse().unwrap());
+            }
+            let answer = origin.fetch(asked, Context::default()).await.unwrap();
+            assert_eq!(answer.status(), 101);
+            tunnels.push(answer);
+        }
+        assert!(healthy(), "while the tunnel is open");
     }));
 }
 
