@@ -3,7 +3,9 @@
 use crate::common::Said;
 use serde_json::Value;
 use std::{
+    ffi::OsStr,
     fs,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 use testkit::{Command, Larder, PhpFpm, Response, scratch_dir, wait_until};
@@ -278,6 +280,44 @@ fn which_script_answers() {
             !text.contains("hunter2") && !text.contains("<?php"),
             "{path}: {text}"
         );
+    }
+}
+
+/// Names on disk are bytes, and so is what a script is told: here in Latin-1, and with control characters.
+#[test]
+fn a_path_need_not_be_text() {
+    let mut site = Site::new();
+    own_root(&mut site);
+    let script = "<?php header('Content-Type: text/plain');
+        echo rawurlencode($_SERVER['SCRIPT_NAME']), ' ', rawurlencode($_SERVER['PATH_INFO'] ?? '-');";
+    let named = |name: &[u8]| site.root.join(OsStr::from_bytes(name));
+    fs::write(named(b"wiki.php"), script).unwrap();
+    fs::write(named(b"caf\xe9.php"), script).unwrap();
+    fs::write(named(b"caf\xe9.txt"), "a file").unwrap();
+    fs::create_dir(named(b"d\xe9")).unwrap();
+    fs::write(named(b"d\xe9/index.php"), script).unwrap();
+    let larder = site.start();
+    for (path, answer) in [
+        ("/wiki.php/caf%C3%A9", "%2Fwiki.php %2Fcaf%C3%A9"),
+        ("/wiki.php/caf%E9", "%2Fwiki.php %2Fcaf%E9"),
+        ("/wiki.php/a%09b%0A", "%2Fwiki.php %2Fa%09b%0A"),
+        ("/caf%E9.php", "%2Fcaf%E9.php -"),
+        ("/caf%E9.php/%FF/", "%2Fcaf%E9.php %2F%FF%2F"),
+        ("/caf%E9.txt", "a file"),
+        ("/d%E9/", "%2Fd%E9%2Findex.php -"),
+    ] {
+        let got = larder.get(path).send();
+        assert_eq!((got.status, got.text().as_str()), (200, answer), "{path}");
+    }
+    let folder = larder.get("/d%E9?a=1").send();
+    assert_eq!(
+        (folder.status, folder.header("location")),
+        (301, Some("/d%E9/?a=1"))
+    );
+    // These have no name on disk, nor do they run the script before them.
+    for path in ["/wiki.php/%E9%00", "/wiki.php/%E9%2Fa", "/wiki.php//%E9"] {
+        let got = larder.get(path).send();
+        assert!(got.text().contains("<h1>Not found</h1>"), "{path}");
     }
 }
 

@@ -2,8 +2,17 @@
 //! that visitors uploaded.
 
 use crate::common::Said;
-use std::{fs, os::unix::fs::symlink, path::Path};
-use testkit::{Command, FastCgi, Larder, scratch_dir};
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::{ffi::OsStrExt, fs::symlink},
+    path::Path,
+};
+use testkit::{
+    Command, FastCgi, Larder,
+    fastcgi::{Next, output},
+    scratch_dir,
+};
 
 /// A larder before a site of these files; whatever is run says so.
 fn site(files: &[&str], more: &str) -> (FastCgi, Larder) {
@@ -196,5 +205,54 @@ fn nothing_is_run_that_visitors_uploaded() {
     }
     for path in own {
         assert_eq!(larder.get(path).send().text(), "a script", "{path}");
+    }
+}
+
+/// Whatever bytes a name has, patterns with stars or dots cover it.
+#[test]
+fn what_is_no_text_is_guarded_too() {
+    let root = scratch_dir();
+    for path in [
+        b"wp-content/uploads/woocommerce_uploads/\xe9\n.pdf".as_slice(),
+        b"wp-content/uploads/\xe9\n.php",
+        b"\xe9/uploads/x.php",
+        b"dump\xe9\n.sql",
+        b"a.php.\xe9",
+        b"free\xe9\n.pdf",
+        b"a.php",
+        b"b.php",
+    ] {
+        let file = root.join(OsStr::from_bytes(path));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "the file itself").unwrap();
+    }
+    symlink(OsStr::from_bytes(b"dump\xe9\n.sql"), root.join("dump.txt")).unwrap();
+    let routes = "[[route]]\npath = \"/a.php\"\nrefuse = \"403\"\n\
+                  [[route]]\npath = \"/b.php/*\"\ncache = false\n";
+    let (server, larder) = serve(&root, routes);
+    for path in [
+        "/wp-content/uploads/woocommerce_uploads/%E9%0A.pdf",
+        "/wp-content/uploads/%E9%0A.php",
+        "/wp-content/uploads/%E9%0A.php/%E9",
+        "/%E9/uploads/x.php",
+        "/dump%E9%0A.sql",
+        "/dump.txt",
+        "/a.php.%E9",
+        "/a.php/%E9",
+        "/a.php/%0A",
+    ] {
+        let answer = larder.get(path).send();
+        assert_eq!(answer.status, 403, "{path}: {}", answer.text());
+    }
+    assert_eq!(server.requests(), 0);
+    let free = larder.get("/free%E9%0A.pdf").send();
+    assert_eq!(free.text(), "the file itself");
+    server.answer(|_, line| {
+        line.send(output("Cache-Control: max-age=60\r\n\r\na script"));
+        Next::Close
+    });
+    for nth in 1..=2 {
+        assert_eq!(larder.get("/b.php/%E9").send().text(), "a script");
+        assert_eq!(server.requests(), nth);
     }
 }

@@ -32,13 +32,14 @@ impl FastCgi {
     }
 
     /// Whether the script `name`, a path below the root, is the front.
-    pub(crate) fn is_front(&self, name: &str) -> bool {
-        let front = self.front.as_deref();
-        front.is_some() && name.strip_prefix('/') == front
+    pub(crate) fn is_front(&self, name: &[u8]) -> bool {
+        let front = self.front.as_deref().map(str::as_bytes);
+        front.is_some() && name.strip_prefix(b"/") == front
     }
 }
 
-/// A set of paths. Paths begin with `/`, are decoded, and have neither dot segments nor empty ones.
+/// A set of paths. Paths begin with `/`, are decoded, and have neither dot segments nor empty ones. What is no UTF-8 in
+/// them counts as U+FFFD, so that patterns go on covering what lies in a folder, or has an ending, whatever it is called.
 #[derive(Clone)]
 pub struct Paths {
     words: String,
@@ -58,8 +59,8 @@ impl Paths {
         }
     }
 
-    pub(crate) fn contain(&self, path: &str) -> bool {
-        (self.matches)(path)
+    pub(crate) fn contain(&self, path: &[u8]) -> bool {
+        (self.matches)(&String::from_utf8_lossy(path))
     }
 }
 

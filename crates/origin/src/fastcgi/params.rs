@@ -80,14 +80,14 @@ impl ScriptRequest<'_> {
             name,
             info,
         } = self.script;
-        let document = [name, info.as_deref().unwrap_or_default()].concat();
+        let document = [name.as_slice(), info.as_deref().unwrap_or_default()].concat();
         pairs.add("DOCUMENT_ROOT", root.as_os_str().as_encoded_bytes());
-        pairs.add("DOCUMENT_URI", document.as_bytes());
+        pairs.add("DOCUMENT_URI", &document);
         pairs.add("SCRIPT_FILENAME", file.as_os_str().as_encoded_bytes());
-        pairs.add("SCRIPT_NAME", name.as_bytes());
+        pairs.add("SCRIPT_NAME", name);
         if let Some(info) = info {
-            let translated = [root.as_os_str().as_encoded_bytes(), info.as_bytes()].concat();
-            pairs.add("PATH_INFO", info.as_bytes());
+            let translated = [root.as_os_str().as_encoded_bytes(), info].concat();
+            pairs.add("PATH_INFO", info);
             pairs.add("PATH_TRANSLATED", &translated);
         }
     }

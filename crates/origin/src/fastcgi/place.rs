@@ -2,16 +2,22 @@
 //!
 //! Only a plain path is looked up: decoded once, without dot segments, empty segments or encoded slashes. So the path
 //! that is looked up is the one that selected the route, and nothing leads out of the root. A symbolic link is followed
-//! as long as its target lies below the root.
+//! as long as its target lies below the root. Names are bytes, as on disk and in what a script is told: not all of them
+//! are UTF-8.
 
 use super::config::FastCgi;
-use crate::{Error, Kind, files::names_nothing};
+use crate::{
+    Error, Kind,
+    files::{names_nothing, path as of_files},
+};
+use memchr::memmem;
 use rustix::io::Errno;
 use std::{
-    borrow::Cow,
+    ffi::OsStr,
     fmt::Write as _,
     fs::{self, Metadata},
     io,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -21,7 +27,7 @@ pub(crate) enum ResolvedPath {
     /// A script.
     Script(Script),
     /// A file next to the scripts, by its path below the root.
-    File(String),
+    File(Vec<u8>),
     /// A folder that was asked for without its slash. The value is the same path with the slash, encoded.
     Folder(String),
     /// It exists, but must not be run or sent.
@@ -39,15 +45,15 @@ pub(crate) struct Script {
     pub(crate) root: PathBuf,
     pub(crate) file: PathBuf,
     /// Its path below the root, with a slash before it.
-    pub(crate) name: String,
+    pub(crate) name: Vec<u8>,
     /// The rest of the path (RFC 3875 section 4.1.5).
-    pub(crate) info: Option<String>,
+    pub(crate) info: Option<Vec<u8>>,
 }
 
 /// A path as a client wrote it.
-enum Written<'a> {
-    /// The path may name a file.
-    Plain(Cow<'a, str>),
+enum Written {
+    /// The path may name a file. Decoded.
+    Plain(Vec<u8>),
     /// The path names no file, but may mean something to the application.
     Odd,
     /// The path has hidden files or dot segments, which mean nothing to anybody.
@@ -80,9 +86,9 @@ pub(crate) fn probed(cgi: &FastCgi, path: &str) -> Result<Script, Error> {
     }
     let front = cgi.front.as_deref().unwrap_or(path);
     Ok(Script {
-        file: below(&root, front),
+        file: below(&root, front.as_bytes()),
         root,
-        name: path.to_owned(),
+        name: path.into(),
         info: None,
     })
 }
@@ -94,14 +100,14 @@ fn root(cgi: &FastCgi) -> Result<PathBuf, Error> {
     })
 }
 
-fn plain(path: &str) -> Written<'_> {
+fn plain(path: &str) -> Written {
     let Some(decoded) = decoded(path) else {
         return Written::Odd;
     };
-    let Some(inner) = decoded.strip_prefix('/') else {
+    let Some(inner) = decoded.strip_prefix(b"/") else {
         return Written::Hidden;
     };
-    let inner = inner.strip_suffix('/').unwrap_or(inner);
+    let inner = inner.strip_suffix(b"/").unwrap_or(inner);
     if inner.is_empty() {
         // `//` is not the root.
         return if decoded.len() == 1 {
@@ -110,42 +116,34 @@ fn plain(path: &str) -> Written<'_> {
             Written::Odd
         };
     }
-    let hidden = |segment: &str| segment.starts_with('.') && segment != ".well-known";
-    if inner.split('/').any(hidden) {
+    let segments = || inner.split(|byte| *byte == b'/');
+    let hidden = |segment: &[u8]| segment.starts_with(b".") && segment != b".well-known";
+    if segments().any(hidden) {
         return Written::Hidden;
     }
-    if inner.split('/').any(str::is_empty) {
+    if segments().any(<[u8]>::is_empty) {
         return Written::Odd;
     }
     Written::Plain(decoded)
 }
 
-/// Removes percent-encoding from a path. `None`: the result is no text, or would contain an encoded slash or control
-/// character.
-fn decoded(path: &str) -> Option<Cow<'_, str>> {
-    if !path.contains('%') {
-        return Some(Cow::Borrowed(path));
-    }
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || char::from(rest.next()?).to_digit(16);
-        let byte = u8::try_from(digit()? * 16 + digit()?).ok()?;
-        if byte == b'/' || byte.is_ascii_control() {
-            return None;
-        }
-        bytes.push(byte);
-    }
-    String::from_utf8(bytes).ok().map(Cow::Owned)
+/// Removes percent-encoding from a path. `None`: a `%` lacks its two digits, or the result would contain an encoded slash
+/// or a zero byte.
+fn decoded(path: &str) -> Option<Vec<u8>> {
+    let segment = |written: &str| {
+        let decoded = of_files::decoded(written.as_bytes()).ok()?;
+        let is_whole = !decoded.iter().any(|byte| matches!(byte, 0 | b'/'));
+        is_whole.then_some(decoded)
+    };
+    let segments: Option<Vec<_>> = path.split('/').map(segment).collect();
+    segments.map(|segments| segments.join(&b'/'))
 }
 
 /// Returns where a path lies below the root.
-fn below(root: &Path, path: &str) -> PathBuf {
-    root.join(path.trim_start_matches('/'))
+fn below(root: &Path, path: &[u8]) -> PathBuf {
+    let slashes = path.iter().take_while(|byte| **byte == b'/').count();
+    let relative = path.get(slashes..).unwrap_or_default();
+    root.join(OsStr::from_bytes(relative))
 }
 
 /// A site's folder during one lookup.
@@ -155,21 +153,21 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    fn look(&self, path: &str) -> Result<ResolvedPath, Error> {
+    fn look(&self, path: &[u8]) -> Result<ResolvedPath, Error> {
         if let Some(found) = self.script_in(path)? {
             return Ok(found);
         }
         match self.there(path)? {
             Some(there) if there.is_dir() => self.folder(path),
-            Some(there) if there.is_file() && !path.ends_with('/') => self.file(path),
+            Some(there) if there.is_file() && !path.ends_with(b"/") => self.file(path),
             _ => self.front(),
         }
     }
 
     /// Returns the first script that `path` names or continues from. This splits as nginx's `fastcgi_split_path_info`
     /// would, but at a script that exists.
-    fn script_in(&self, path: &str) -> Result<Option<ResolvedPath>, Error> {
-        let ends = memchr::memchr_iter(b'/', path.as_bytes()).skip(1);
+    fn script_in(&self, path: &[u8]) -> Result<Option<ResolvedPath>, Error> {
+        let ends = memchr::memchr_iter(b'/', path).skip(1);
         for end in ends.chain([path.len()]) {
             if let Some((name, info)) = path.split_at_checked(end)
                 && self.cgi.scripts.contain(name)
@@ -182,7 +180,7 @@ impl Site<'_> {
     }
 
     /// Returns the script `name` if it may be run.
-    fn run(&self, name: &str, info: &str) -> Result<ResolvedPath, Error> {
+    fn run(&self, name: &[u8], info: &[u8]) -> Result<ResolvedPath, Error> {
         if !self.is_free(name, |name| self.cgi.no_scripts.contain(name))? {
             return Ok(ResolvedPath::Refused);
         }
@@ -195,8 +193,8 @@ impl Site<'_> {
     }
 
     /// Returns the file at `path` if it may be sent.
-    fn file(&self, path: &str) -> Result<ResolvedPath, Error> {
-        let is_guarded = |path: &str| shows_source(path) || self.cgi.no_files.contain(path);
+    fn file(&self, path: &[u8]) -> Result<ResolvedPath, Error> {
+        let is_guarded = |path: &[u8]| shows_source(path) || self.cgi.no_files.contain(path);
         if !self.is_free(path, is_guarded)? {
             return Ok(ResolvedPath::Refused);
         }
@@ -204,24 +202,24 @@ impl Site<'_> {
     }
 
     /// Whether neither `path` nor what it leads to is `guarded`. Fails if it leads out of the root.
-    fn is_free(&self, path: &str, guarded: impl Fn(&str) -> bool) -> Result<bool, Error> {
+    fn is_free(&self, path: &[u8], guarded: impl Fn(&[u8]) -> bool) -> Result<bool, Error> {
         if guarded(path) {
             return Ok(false);
         }
         let named = below(self.root, path);
         let real = { named.canonicalize() }.map_err(|cause| unreadable(&named, &cause))?;
         let Ok(inside) = real.strip_prefix(self.root) else {
-            let why = format!("{} leads to {}", named.display(), real.display());
+            let why = format!("{} leads to {}", told(&named), told(&real));
             return Err(Error::new(Kind::Outside).because(why));
         };
-        let inside = inside.to_str().map(|inside| format!("/{inside}"));
-        Ok(inside.is_some_and(|inside| !guarded(&inside)))
+        let inside = [b"/", inside.as_os_str().as_bytes()].concat();
+        Ok(!guarded(&inside))
     }
 
-    fn folder(&self, path: &str) -> Result<ResolvedPath, Error> {
-        let inside = path.strip_suffix('/').unwrap_or(path);
+    fn folder(&self, path: &[u8]) -> Result<ResolvedPath, Error> {
+        let inside = path.strip_suffix(b"/").unwrap_or(path);
         for name in &self.cgi.index {
-            let index = format!("{inside}/{name}");
+            let index = [inside, b"/", name.as_bytes()].concat();
             if self.is_file(&index)? {
                 return self.index(path, &index);
             }
@@ -231,12 +229,12 @@ impl Site<'_> {
     }
 
     /// Returns the folder `path`, for which `index` answers.
-    fn index(&self, path: &str, index: &str) -> Result<ResolvedPath, Error> {
-        if !path.ends_with('/') {
+    fn index(&self, path: &[u8], index: &[u8]) -> Result<ResolvedPath, Error> {
+        if !path.ends_with(b"/") {
             return Ok(ResolvedPath::Folder(encoded(path) + "/"));
         }
         if self.cgi.scripts.contain(index) {
-            return self.run(index, "");
+            return self.run(index, b"");
         }
         self.file(index)
     }
@@ -246,19 +244,19 @@ impl Site<'_> {
         let Some(front) = &self.cgi.front else {
             return Ok(ResolvedPath::Nothing);
         };
-        let name = format!("/{front}");
+        let name = [b"/", front.as_bytes()].concat();
         if !self.is_file(&name)? {
             return Ok(ResolvedPath::NoFront(below(self.root, &name)));
         }
-        self.run(&name, "")
+        self.run(&name, b"")
     }
 
-    fn is_file(&self, path: &str) -> Result<bool, Error> {
+    fn is_file(&self, path: &[u8]) -> Result<bool, Error> {
         Ok(self.there(path)?.is_some_and(|there| there.is_file()))
     }
 
     /// Returns what lies at `path`. `None`: nothing.
-    fn there(&self, path: &str) -> Result<Option<Metadata>, Error> {
+    fn there(&self, path: &[u8]) -> Result<Option<Metadata>, Error> {
         let path = below(self.root, path);
         match fs::metadata(&path) {
             Ok(there) => Ok(Some(there)),
@@ -278,22 +276,27 @@ fn is_absence(cause: &io::Error) -> bool {
 }
 
 fn unreadable(path: &Path, cause: &io::Error) -> Error {
-    Error::new(Kind::Unreadable).because(format!("{}: {cause}", path.display()))
+    Error::new(Kind::Unreadable).because(format!("{}: {cause}", told(path)))
+}
+
+/// Returns a path for a message, in one line: clients may ask for one with control characters.
+fn told(path: &Path) -> String {
+    path.to_string_lossy().escape_debug().to_string()
 }
 
 /// Whether a file shows a script's source: `wp-config.php~`, `index.php.bak`, `INDEX.PHP`.
-fn shows_source(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let name = name.to_ascii_lowercase();
+fn shows_source(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next();
+    let name = name.unwrap_or_default().to_ascii_lowercase();
     [".php", ".phtml", ".phar"]
         .iter()
-        .any(|part| name.contains(part))
+        .any(|part| memmem::find(&name, part.as_bytes()).is_some())
 }
 
 /// Encodes a decoded path for a URI (RFC 3986 section 3.3).
-pub(super) fn encoded(path: &str) -> String {
+pub(super) fn encoded(path: &[u8]) -> String {
     let mut text = String::with_capacity(path.len());
-    for byte in path.bytes() {
+    for &byte in path {
         if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
             text.push(char::from(byte));
         } else {

@@ -191,7 +191,11 @@ fn redirect(head: &mut Parts, target: &str) -> Result<(), Error> {
 
 /// Answers with a file next to the scripts. Its lifetime is that of a file from a folder, because nothing tells when it
 /// changes.
-async fn file(origin: &Servers, head: &Parts, path: &str) -> Result<Response<ResponseBody>, Error> {
+async fn file(
+    origin: &Servers,
+    head: &Parts,
+    path: &[u8],
+) -> Result<Response<ResponseBody>, Error> {
     let Some(files) = &origin.files else {
         return Ok(own(StatusCode::NOT_FOUND, "Not Found\n"));
     };

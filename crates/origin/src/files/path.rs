@@ -65,7 +65,7 @@ impl Wanted {
     }
 }
 
-/// Decodes one part.
+/// Reads one part.
 fn name(part: &str, first: bool) -> Result<Vec<u8>, Refused> {
     let name = decoded(part.as_bytes())?;
     match name.as_slice() {
@@ -77,7 +77,8 @@ fn name(part: &str, first: bool) -> Result<Vec<u8>, Refused> {
     }
 }
 
-fn decoded(part: &[u8]) -> Result<Vec<u8>, Refused> {
+/// Decodes one part.
+pub(crate) fn decoded(part: &[u8]) -> Result<Vec<u8>, Refused> {
     let mut name = Vec::with_capacity(part.len());
     let mut rest = part;
     while let [byte, after @ ..] = rest {

@@ -58,7 +58,7 @@ fn told(
     let script = Script {
         root: "/srv/site".into(),
         file: "/srv/site/a.php".into(),
-        name: "/a.php".to_owned(),
+        name: b"/a.php".to_vec(),
         info: None,
     };
     let told = ScriptRequest {

@@ -24,6 +24,21 @@ fn site(front: Option<&str>) -> FastCgi {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
     }
+    for path in [
+        b"caf\xe9.txt".as_slice(),
+        b"caf\xe9.php",
+        b"b\xe9/index.html",
+        b"uploads/\xe9\n.php",
+        b"guarded/\xe9\n.pdf",
+        b"old.php.\xe9",
+    ] {
+        let file = root.join(OsStr::from_bytes(path));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "").unwrap();
+    }
+    let sold = OsStr::from_bytes(b"guarded/\xe9\n.pdf");
+    std::os::unix::fs::symlink(sold, root.join("sold.pdf")).unwrap();
+    std::os::unix::fs::symlink(OsStr::from_bytes(b"caf\xe9.txt"), root.join("cafe.txt")).unwrap();
     for (name, to) in [
         ("open.pdf", "guarded/book.pdf"),
         ("source.txt", "a.php"),
@@ -42,6 +57,21 @@ fn site(front: Option<&str>) -> FastCgi {
         no_scripts: Paths::new("", |path| path.starts_with("/uploads/")),
         no_files: Paths::new("", |path| path.starts_with("/guarded/")),
         params: Vec::new(),
+    }
+}
+
+/// Where a path leads, in words.
+fn lead(site: &FastCgi, path: &str) -> String {
+    match find(site, path) {
+        Ok(ResolvedPath::Script(Script { name, info, .. })) => match info {
+            Some(info) => format!("run {} + {}", encoded(&name), encoded(&info)),
+            None => format!("run {}", encoded(&name)),
+        },
+        Ok(ResolvedPath::File(path)) => format!("file {}", encoded(&path)),
+        Ok(ResolvedPath::Folder(path)) => format!("folder {path}"),
+        Ok(ResolvedPath::Refused) => "refused".to_owned(),
+        Ok(ResolvedPath::Nothing | ResolvedPath::NoFront(_)) => "nothing".to_owned(),
+        Err(error) => error.kind().detail().to_owned(),
     }
 }
 
@@ -94,18 +124,37 @@ fn where_paths_lead() {
         ("*", "nothing"),
         ("", "nothing"),
     ] {
-        let found = match find(&site, path) {
-            Ok(ResolvedPath::Script(Script { name, info, .. })) => match info {
-                Some(info) => format!("run {name} + {info}"),
-                None => format!("run {name}"),
-            },
-            Ok(ResolvedPath::File(path)) => format!("file {path}"),
-            Ok(ResolvedPath::Folder(path)) => format!("folder {path}"),
-            Ok(ResolvedPath::Refused) => "refused".to_owned(),
-            Ok(ResolvedPath::Nothing | ResolvedPath::NoFront(_)) => "nothing".to_owned(),
-            Err(error) => error.kind().detail().to_owned(),
-        };
-        assert_eq!(found, wanted, "{path}");
+        assert_eq!(lead(&site, path), wanted, "{path}");
+    }
+}
+
+#[test]
+fn where_paths_lead_that_are_no_text() {
+    let site = site(None);
+    for (path, wanted) in [
+        ("/caf%E9.txt", "file /caf%E9.txt"),
+        ("/caf%C3%A9.txt", "nothing"),
+        ("/cafe.txt", "file /cafe.txt"),
+        ("/caf%E9.php", "run /caf%E9.php"),
+        ("/caf%e9.php/%E9", "run /caf%E9.php + /%E9"),
+        ("/b%E9", "folder /b%E9/"),
+        ("/b%E9/", "file /b%E9/index.html"),
+        ("/a.php/caf%E9", "run /a.php + /caf%E9"),
+        ("/a.php/caf%C3%A9", "run /a.php + /caf%C3%A9"),
+        ("/a.php/a%09b%0A", "run /a.php + /a%09b%0A"),
+        ("/a.php/%FF/", "run /a.php + /%FF/"),
+        ("/uploads/%E9%0A.php", "refused"),
+        ("/uploads/%E9%0A.php/x", "refused"),
+        ("/guarded/%E9%0A.pdf", "refused"),
+        ("/sold.pdf", "refused"),
+        ("/old.php.%E9", "refused"),
+        ("/%E9/.hidden", "nothing"),
+        ("/%E9/../a.php", "nothing"),
+        ("/a.php/%E9%2Fb", "nothing"),
+        ("/a.php/%E9%00", "nothing"),
+        ("/a.php/%E9//b", "nothing"),
+    ] {
+        assert_eq!(lead(&site, path), wanted, "{path}");
     }
 }
 
@@ -121,7 +170,7 @@ fn what_is_not_there_is_the_fronts() {
     ] {
         let found = find(&site, path).unwrap();
         assert!(
-            matches!(&found, ResolvedPath::Script(script) if script.name == "/index.php" && script.info.is_none()),
+            matches!(&found, ResolvedPath::Script(script) if script.name == b"/index.php" && script.info.is_none()),
             "{path}: {found:?}"
         );
     }
@@ -146,6 +195,18 @@ fn without_the_front_nobody_knows_what_is_not_there() {
         find(&site, "/a.php").unwrap(),
         ResolvedPath::Script(_)
     ));
+}
+
+/// The log has a line for each message, and a client chooses what is looked up.
+#[test]
+fn a_path_in_a_message_is_one_line() {
+    for (path, wanted) in [
+        (b"/srv/a b/\xc3\xa9.php".as_slice(), "/srv/a b/é.php"),
+        (b"/srv/\n\x1b[2J", "/srv/\\n\\u{1b}[2J"),
+        (b"/srv/\xe9", "/srv/\u{fffd}"),
+    ] {
+        assert_eq!(told(Path::new(OsStr::from_bytes(path))), wanted);
+    }
 }
 
 #[test]
@@ -177,13 +238,13 @@ fn a_location_stays_on_the_site() {
         ("/a\\b", "/a%5Cb"),
         ("/a?b", "/a%3Fb"),
     ] {
-        assert_eq!(encoded(path), wanted);
+        assert_eq!(encoded(path.as_bytes()), wanted);
     }
 }
 
 proptest! {
     #[test]
-    fn nothing_outside_the_root_is_found(path in "(/|\\.|%2e|%2f|%5c|\\.php|a|b|index|uploads|evil|%00){0,12}") {
+    fn nothing_outside_the_root_is_found(path in "(/|\\.|%2e|%2f|%5c|\\.php|a|b|index|uploads|evil|%00|%0a|%e9){0,12}") {
         static SITE: LazyLock<FastCgi> = LazyLock::new(|| site(Some("index.php")));
         let site = &*SITE;
         let real = site.root.canonicalize().unwrap();
@@ -193,7 +254,7 @@ proptest! {
                 prop_assert!(file.starts_with(&real) && !file.starts_with(real.join("uploads")));
             }
             ResolvedPath::File(path) => {
-                let file = real.join(path.trim_start_matches('/')).canonicalize().unwrap();
+                let file = below(&real, &path).canonicalize().unwrap();
                 prop_assert!(file.starts_with(&real));
             }
             ResolvedPath::Folder(path) => prop_assert!(path.starts_with('/') && !path.starts_with("//")),
