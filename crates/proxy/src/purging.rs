@@ -197,10 +197,13 @@ fn matching<'a>(site: &'a Site, uri: &str, hosts: Hosts, asked: Asked) -> Vec<&'
     routes.filter(could_match).collect()
 }
 
-/// Returns scheme, authority, and path with query; `None` if it is not a URL, or has characters that no URL has.
+/// Returns scheme, authority, and path with query; `None` if it is not a URL, or has characters that no URL has. The case
+/// of the scheme does not matter (RFC 3986 section 3.1).
 fn parts(url: &str) -> Option<(&str, &str, &str)> {
     let (scheme, rest) = url.split_once("://")?;
-    let is_known = matches!(scheme, "http" | "https");
+    let is_known = ["http", "https"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known));
     let at = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, target) = rest.split_at_checked(at)?;
     (is_known && is_target(target)).then_some((scheme, authority, target))

@@ -102,6 +102,16 @@ fn kinds() -> Vec<(Value, Value, Vec<Page>)> {
             of(|host, target| host == "b.test:8080" && target == "/shop?item=1"),
         ),
         (
+            json!({ "url": "HTTP://a.test:80/news/1" }),
+            json!({ "urls": ["//a.test/news/1"] }),
+            of(|host, target| host == "a.test" && target == "/news/1"),
+        ),
+        (
+            json!({ "prefix": "Https://a.test:443/news/" }),
+            json!({ "prefixes": ["//a.test/news/"] }),
+            of(|host, target| host == "a.test" && target.starts_with("/news/")),
+        ),
+        (
             json!({ "url": "http://a.test" }),
             json!({ "urls": ["//a.test/"] }),
             of(|host, target| host == "a.test" && target == "/"),

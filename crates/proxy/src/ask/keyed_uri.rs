@@ -12,9 +12,10 @@ use std::{borrow::Cow, fmt::Write as _};
 /// `None` if `uri` is not a URI of this site.
 pub fn key_of(uri: &str, policy: &Policy) -> Option<Key> {
     let (scheme, rest) = uri.split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
     let at = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, target) = rest.split_at(at);
-    let host = key::normalize_host(authority, scheme)?;
+    let host = key::normalize_host(authority, &scheme)?;
     let (path, query) = target
         .split_once('?')
         .map_or((target, None), |(path, query)| (path, Some(query)));
@@ -26,7 +27,7 @@ pub fn key_of(uri: &str, policy: &Policy) -> Option<Key> {
     let query = chosen(policy, query.map(key::normalize));
     Some(Key::build(
         &policy.key,
-        scheme,
+        &scheme,
         &host,
         &path,
         query.as_deref(),

@@ -200,6 +200,7 @@ fn keys_of_other_uris() {
             Some("https://a.example/~p"),
         ),
         ("https://a.example:80/", Some("https://a.example:80/")),
+        ("HTTPS://a.example:443/", Some("https://a.example/")),
         ("a.example/p", None),
         ("http://user@a.example/", None),
     ] {

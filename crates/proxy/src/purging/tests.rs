@@ -55,6 +55,8 @@ fn urls_become_the_addresses_of_keys() {
     for (given, expected) in [
         ("http://a.example/x", Some(&["//a.example/x"][..])),
         ("https://A.example:443/x", Some(&["//a.example/x"])),
+        ("HTTP://a.example:80/x", Some(&["//a.example/x"])),
+        ("Https://a.example:80/x", Some(&["//a.example:80/x"])),
         ("http://a.example:8080", Some(&["//a.example:8080/"])),
         ("http://a.example?q", Some(&["//a.example/?q"])),
         ("http://a.example/%7ex%2f", Some(&["//a.example/~x%2F"])),
@@ -152,6 +154,8 @@ fn prefixes() {
         ("/a?b=", Some(all("/a?b="))),
         ("http://H.example/%61", Some(of("h.example", "/a"))),
         ("https://h.example:443", Some(of("h.example", "/"))),
+        ("HTTPS://h.example:443/a", Some(of("h.example", "/a"))),
+        ("FTP://h.example/a", None),
         ("/é", Some(all("/%C3%A9"))),
         ("/\"<", Some(all("/%22%3C"))),
         ("a", None),
