@@ -46,6 +46,12 @@ impl Incoming {
         self.content.has_come()
     }
 
+    /// Returns the content of the stream, for somebody else to read on.
+    #[must_use]
+    pub fn inlet(&self) -> Arc<Inlet> {
+        Arc::clone(&self.content)
+    }
+
     /// Leaves out trailers.
     #[must_use]
     pub fn untrailed(self) -> Self {

@@ -7,7 +7,7 @@ use std::{
     collections::VecDeque,
     mem,
     sync::{Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Waker, ready},
 };
 
 /// What came in small pieces makes pieces of this many bytes at most.
@@ -53,6 +53,12 @@ impl Inlet {
             Poll::Pending => content.read_by(cx.waker()),
         }
         polled
+    }
+
+    /// Reads what comes until the end, and drops it.
+    pub fn poll_end(&self, cx: &mut Context<'_>) -> Poll<()> {
+        while let Some(Ok(_)) = ready!(self.poll_data(cx)) {}
+        Poll::Ready(())
     }
 
     /// Reads the trailers, once all content was read.

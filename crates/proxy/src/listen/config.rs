@@ -85,7 +85,8 @@ pub struct Limits {
     pub write_time: Duration,
     /// For the PROXY protocol header and the TLS handshake together; closed beyond.
     pub handshake_time: Duration,
-    /// How long we keep reading after a last answer, so that the client gets it before the reset.
+    /// How long we keep reading after a last answer, so that the client gets it before the reset. Over HTTP/2, what comes
+    /// of a request that nobody reads.
     pub linger_time: Duration,
     /// HTTP/2 streams open at the same time on one connection.
     pub http2_streams: u32,

@@ -1,11 +1,13 @@
 //! The content of a request, with a time limit between its pieces.
 
+mod rest;
 mod room;
 mod source;
 
 pub(super) use room::counted;
 
 use super::{
+    config::Limits,
     http2::Reply,
     watch::{Wait, Watch},
 };
@@ -135,15 +137,16 @@ impl RequestBody {
         Self::of(ContentSource::Http1 { content, came }, watch, most)
     }
 
-    /// Content from a stream, of which at most `most` bytes are held at once. The answer to the request with this head
-    /// goes to `reply`.
+    /// Content from a stream. The answer to the request with this head goes to `reply`.
     pub(super) fn http2(
         (head, content): (&Parts, Arc<Inlet>),
         watch: Arc<Watch>,
-        most: u64,
+        limits: &Limits,
         reply: &Arc<Reply>,
     ) -> Self {
-        Self::of(ContentSource::http2(head, content, reply), watch, most)
+        let most = limits.held_content(head.version);
+        let source = ContentSource::http2((head, content), reply, limits.linger_time);
+        Self::of(source, watch, most)
     }
 
     fn of(source: ContentSource, watch: Arc<Watch>, most: u64) -> Self {
@@ -274,6 +277,7 @@ impl Drop for Content {
         self.let_go();
         if !self.is_let_go {
             self.watch.leave_unread();
+            self.source.leave();
         }
     }
 }

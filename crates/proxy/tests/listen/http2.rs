@@ -7,6 +7,7 @@ use crate::{
 use std::{
     io::{Read, Write},
     net::TcpStream,
+    time::Duration,
 };
 use testkit::BOUND;
 
@@ -251,6 +252,53 @@ fn says_its_limits() {
     );
 }
 
+/// Some clients discard an answer that comes together with a reset.
+#[test]
+fn content_that_nobody_reads_may_end_after_the_answer() {
+    let site = Site::plain();
+    let mut frames = connect(&site);
+    for (stream, path) in [(1, "/unread"), (3, "/one")] {
+        frames.ask(stream, path, &[HOST], 0);
+        frames.send(DATA, 0, stream, &[b'x'; 100]);
+        frames.answer(stream);
+        frames.send(DATA, END_STREAM, stream, b"x");
+        frames.send(PING, 0, 0, &[0; 8]);
+        loop {
+            let frame = frames.next().unwrap();
+            assert_ne!(frame.kind, RST_STREAM, "{path}");
+            if frame.kind == PING {
+                break;
+            }
+        }
+    }
+    frames.ask(5, "/", &[HOST], END_STREAM);
+    assert_eq!(frames.answer(5).0, 200);
+}
+
+#[test]
+fn content_that_nobody_reads_and_that_does_not_end_is_reset() {
+    let site = Site::with(quick(|limits| limits.linger_time = SOON));
+    let mut frames = connect(&site);
+    frames.ask(1, "/unread", &[HOST], 0);
+    assert_eq!(frames.answer(1).1, "too large");
+    let reset = frames.wait(RST_STREAM).expect("the connection stays");
+    // NO_ERROR: RFC 9113 section 8.1.
+    assert_eq!((reset.stream, reset.payload), (1, vec![0; 4]));
+    frames.ask(3, "/", &[HOST], END_STREAM);
+    assert_eq!(frames.answer(3).0, 200);
+}
+
+/// It learns so that it need not send it.
+#[test]
+fn content_that_is_held_back_and_that_nobody_reads_is_reset_at_once() {
+    let site = Site::with(quick(|limits| limits.linger_time = BOUND * 2));
+    let mut frames = connect(&site);
+    frames.ask(1, "/unread", &[HOST, ("expect", "100-continue")], 0);
+    assert_eq!(frames.answer(1).1, "too large");
+    let reset = frames.wait(RST_STREAM).expect("the connection stays");
+    assert_eq!((reset.stream, reset.payload), (1, vec![0; 4]));
+}
+
 /// By `h2` itself: nothing is said of it, and nothing counted.
 #[test]
 fn a_head_that_is_too_large_is_refused_on_its_stream() {
@@ -368,7 +416,7 @@ fn some_resets_are_no_storm() {
 #[test]
 fn content_of_answered_requests_ends_no_other_stream() {
     const AT_ONCE: u32 = 40;
-    let site = Site::plain();
+    let site = Site::with(quick(|limits| limits.linger_time = Duration::ZERO));
     let mut frames = connect(&site);
     let mut first = 1;
     for _ in 0..40 {

@@ -69,10 +69,10 @@ fn ask<S: Serve>(
     let watch = &session.watch;
     let brings_content = !request.body().is_end_stream() && request.method() != Method::CONNECT;
     let request = if brings_content {
-        let most = session.limits.held_content(request.version());
         let (head, stream) = request.into_parts();
         let content = gathering.inlet(stream);
-        let body = RequestBody::http2((&head, content), Arc::clone(watch), most, reply);
+        let watch = Arc::clone(watch);
+        let body = RequestBody::http2((&head, content), watch, &session.limits, reply);
         let body = body.or_none(cx);
         Request::from_parts(head, body)
     } else {

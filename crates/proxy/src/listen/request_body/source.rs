@@ -1,6 +1,6 @@
 //! The source of a request's content: `hyper` over HTTP/1, a stream over HTTP/2.
 
-use super::{super::http2::Reply, Cut};
+use super::{super::http2::Reply, Cut, rest};
 use bytes::Bytes;
 use http::{header, request::Parts};
 use http_body::{Body as _, Frame, SizeHint};
@@ -10,6 +10,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 /// Content as it comes from the connection.
@@ -24,12 +25,18 @@ pub(super) enum ContentSource {
         content: http2::Incoming,
         /// Set if the client holds its content back until it is told to continue, and has not been told.
         held_back: Option<Arc<Reply>>,
+        /// How long what nobody reads may take to end.
+        linger_time: Duration,
     },
 }
 
 impl ContentSource {
     /// The content of the request with this head, whose answer goes to `reply`.
-    pub(super) fn http2(head: &Parts, content: Arc<http2::Inlet>, reply: &Arc<Reply>) -> Self {
+    pub(super) fn http2(
+        (head, content): (&Parts, Arc<http2::Inlet>),
+        reply: &Arc<Reply>,
+        linger_time: Duration,
+    ) -> Self {
         let expected = head.headers.get_all(header::EXPECT);
         let expects = expected.iter().any(|line| {
             let mut all = line.as_bytes().split(|byte| *byte == b',');
@@ -38,6 +45,20 @@ impl ContentSource {
         Self::Http2 {
             content: http2::Incoming::new(&head.headers, content),
             held_back: expects.then(|| Arc::clone(reply)),
+            linger_time,
+        }
+    }
+
+    /// Leaves what was not read to its end, unless the client holds it back: it learns from the end of the stream that
+    /// nobody wants it.
+    pub(super) fn leave(&self) {
+        if let Self::Http2 {
+            content,
+            held_back: None,
+            linger_time,
+        } = self
+        {
+            rest::leave(content.inlet(), *linger_time);
         }
     }
 
@@ -47,7 +68,9 @@ impl ContentSource {
                 let frame = ready!(Pin::new(content).poll_frame(cx));
                 Poll::Ready(frame.map(|frame| frame.map_err(Cut::Http1)))
             }
-            Self::Http2 { content, held_back } => {
+            Self::Http2 {
+                content, held_back, ..
+            } => {
                 if let Some(reply) = held_back.take() {
                     reply.go_on();
                 }
@@ -60,7 +83,10 @@ impl ContentSource {
     /// Whether it may be read before it is needed: its client does not wait to be told to continue, and announced no
     /// length.
     pub(super) fn may_be_peeked(&self) -> bool {
-        let Self::Http2 { content, held_back } = self else {
+        let Self::Http2 {
+            content, held_back, ..
+        } = self
+        else {
             return false;
         };
         held_back.is_none() && content.size_hint().exact().is_none()
