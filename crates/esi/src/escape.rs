@@ -23,7 +23,9 @@ pub enum EscapeContext {
 pub enum Part {
     /// The beginning.
     Start,
-    /// Before the query.
+    /// After it, before the first character that ends a scheme or cannot be in one.
+    Scheme,
+    /// Behind that, before the query.
     Path,
     /// In the query, where a parameter begins.
     Parameters,
@@ -34,6 +36,9 @@ pub enum Part {
     /// In an address that is code or a document (`javascript:`, `data:`).
     Code,
 }
+
+/// Schemes of addresses that hold code or a document.
+pub(crate) const CODE_SCHEMES: [&str; 3] = ["javascript", "vbscript", "data"];
 
 impl EscapeContext {
     /// Appends `value`, escaped so that it stays a value in this place.
@@ -206,8 +211,9 @@ mod tests {
         all
     }
 
-    const PARTS: [Part; 6] = [
+    const PARTS: [Part; 7] = [
         Part::Start,
+        Part::Scheme,
         Part::Path,
         Part::Parameters,
         Part::Parameter,

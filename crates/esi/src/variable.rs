@@ -130,7 +130,7 @@ impl Variable {
             (Name::Host, _, EscapeContext::Address(Part::Path))
             | (Name::Query, false, EscapeContext::Address(Part::Parameters)) => EscapeContext::Text,
             // The text before it may be empty, so it must not name another host.
-            (Name::Path, _, EscapeContext::Address(Part::Path)) => {
+            (Name::Path, _, EscapeContext::Address(Part::Scheme | Part::Path)) => {
                 EscapeContext::Address(Part::Start)
             }
             _ => place,

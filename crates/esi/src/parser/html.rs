@@ -1,32 +1,14 @@
 //! Tracks where in HTML or XML a value stands: in text, in which attribute, in a script, in a style.
 
+mod address;
+
 use super::Raw;
 use crate::escape::{EscapeContext, Part};
+use address::ADDRESSES;
 use memchr::memchr;
 
 /// The length of the longest name that is distinguished from others, in bytes.
 const LONGEST: usize = 16;
-
-/// Attributes whose value is an address.
-const ADDRESSES: [&[u8]; 14] = [
-    b"href",
-    b"src",
-    b"action",
-    b"formaction",
-    b"poster",
-    b"cite",
-    b"data",
-    b"background",
-    b"manifest",
-    b"ping",
-    b"longdesc",
-    b"srcset",
-    b"imagesrcset",
-    b"xlink:href",
-];
-
-/// Schemes of addresses that hold code or a document.
-const CODE: [&[u8]; 3] = [b"javascript", b"vbscript", b"data"];
 
 /// The state of the page's markup, from its own text that is sent, piece by piece.
 #[derive(Clone, Debug, Default)]
@@ -111,24 +93,11 @@ impl Html {
                 self.name == other.name
             }
             State::Value(_) => {
-                let may_be_scheme =
-                    matches!(self.place, EscapeContext::Address(Part::Start | Part::Path));
-                self.place == other.place && (!may_be_scheme || self.name == other.name)
+                let is_scheme = matches!(self.place, EscapeContext::Address(Part::Scheme));
+                self.place == other.place && (!is_scheme || self.name == other.name)
             }
         };
         is_like && self.state == other.state && self.element == other.element
-    }
-
-    fn in_value(&mut self) -> EscapeContext {
-        let place = self.place;
-        if let EscapeContext::Address(part) = &mut self.place {
-            *part = match *part {
-                Part::Start => Part::Path,
-                Part::Parameters => Part::Parameter,
-                other => other,
-            };
-        }
-        place
     }
 
     fn byte(&mut self, byte: u8) {
@@ -227,29 +196,6 @@ impl Html {
         self.name.clear();
         self.state = State::Value(quote);
         self.state
-    }
-
-    /// Reads the next byte of a value that may be an address.
-    fn address(&mut self, byte: u8) {
-        let EscapeContext::Address(part) = self.place else {
-            return;
-        };
-        let part = match (part, byte) {
-            // Browsers drop these everywhere.
-            (part, b'\t' | b'\n' | b'\r') => part,
-            (Part::Start, ..=b' ') => Part::Start,
-            (Part::Code, _) => Part::Code,
-            (_, b'#') | (Part::Fragment, _) => Part::Fragment,
-            (Part::Start | Part::Path, b'?')
-            | (Part::Parameters | Part::Parameter, b'&' | b';') => Part::Parameters,
-            (Part::Path, b':') if CODE.contains(&self.name.as_slice()) => Part::Code,
-            (Part::Start | Part::Path, _) => {
-                self.more(State::Text, byte);
-                Part::Path
-            }
-            (Part::Parameters | Part::Parameter, _) => Part::Parameter,
-        };
-        self.place = EscapeContext::Address(part);
     }
 }
 
