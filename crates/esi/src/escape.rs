@@ -57,10 +57,26 @@ impl EscapeContext {
                 // The address is decoded before it is run.
                 let mut inner = String::new();
                 script(value, &mut inner);
-                address(&inner, to);
+                address(encode_scheme(&inner, to), to);
             }
+            Self::Address(Part::Start | Part::Scheme) => address(encode_scheme(value, to), to),
             Self::Address(_) => address(value, to),
         }
+    }
+}
+
+/// Appends the first letter of a value that may be a scheme of code, or a part of one that the page's own letters or
+/// other values complete. It is percent-encoded, which no scheme may be, and otherwise means the same. Returns the rest
+/// of the value.
+fn encode_scheme<'a>(value: &'a str, to: &mut String) -> &'a str {
+    let lower = value.to_ascii_lowercase();
+    let is_part = CODE_SCHEMES.iter().any(|scheme| scheme.contains(&lower));
+    match (value.as_bytes().first(), value.get(1..)) {
+        (Some(first), Some(rest)) if is_part => {
+            let _ = write!(to, "%{first:02X}");
+            rest
+        }
+        _ => value,
     }
 }
 
@@ -195,6 +211,27 @@ mod tests {
         ] {
             let escaped = at_start(value);
             assert!(!escaped.contains([':', '/', '\\']), "{value}: {escaped}");
+        }
+    }
+
+    #[test]
+    fn no_value_is_a_part_of_a_scheme_of_code() {
+        for part in [Part::Start, Part::Scheme, Part::Code] {
+            for (value, expected) in [
+                ("javascript", "%6Aavascript"),
+                ("JavaScript", "%4AavaScript"),
+                ("script", "%73cript"),
+                ("a", "%61"),
+                ("data", "%64ata"),
+                ("https", "https"),
+                ("javascripts", "javascripts"),
+                ("de", "de"),
+                ("", ""),
+            ] {
+                let mut to = String::new();
+                EscapeContext::Address(part).escape(value, &mut to);
+                assert_eq!(to, expected, "{part:?}");
+            }
         }
     }
 

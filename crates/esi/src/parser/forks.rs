@@ -140,17 +140,22 @@ fn join(ways: &mut Vec<Html>, more: Vec<Html>) {
 
 /// How to escape a value that may be in either place.
 fn strictest(one: EscapeContext, other: EscapeContext) -> EscapeContext {
-    match (one, other) {
-        (one, other) if one == other => one,
-        (EscapeContext::Address(Part::Code), _) | (_, EscapeContext::Address(Part::Code)) => {
+    let (less, more) = if strictness(one) < strictness(other) {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    match (less, more) {
+        (less, more) if less == more => more,
+        (EscapeContext::Text, more) => more,
+        // A backslash is a slash in an address, and what is code in one is decoded first.
+        (EscapeContext::Address(_), EscapeContext::Style | EscapeContext::Script) => {
             EscapeContext::Address(Part::Code)
         }
+        (_, EscapeContext::Address(Part::Code)) => EscapeContext::Address(Part::Code),
         // The part that lets nothing through.
-        (EscapeContext::Address(_), EscapeContext::Address(_)) => {
-            EscapeContext::Address(Part::Parameter)
-        }
-        (one, other) if strictness(one) < strictness(other) => other,
-        (one, _) => one,
+        (_, EscapeContext::Address(_)) => EscapeContext::Address(Part::Scheme),
+        (_, more) => more,
     }
 }
 

@@ -146,6 +146,47 @@ fn host_path_and_query_stay_what_they_are_in_their_part_of_an_address() {
     }
 }
 
+/// A value at the beginning of an address, or within what may be its scheme, does not make it code: neither alone nor
+/// with the page's own letters or with other values.
+#[test]
+fn no_value_makes_an_address_code() {
+    for scheme in ["javascript", "JavaScript", "vbscript", "data"] {
+        for from in 0..scheme.len() {
+            for to in from + 1..=scheme.len() {
+                let (begun, after) = scheme.split_at(to);
+                let (before, value) = begun.split_at(from);
+                let cookies: &[_] =
+                    vec![("cookie", &*format!("v={value}; w={after}").leak())].leak();
+                for after in [
+                    after,
+                    "$(HTTP_COOKIE{w})",
+                    &format!("$(HTTP_COOKIE{{x}}){after}"),
+                ] {
+                    let page =
+                        format!("<esi:vars><a href=\"{before}$(HTTP_COOKIE{{v}}){after}://x?@\">");
+                    let whole = sent_to(page.as_bytes(), &[], cookies);
+                    let (address, _) = whole.split_once(':').unwrap_or_default();
+                    assert!(address.contains('%'), "{page}: {whole}");
+                }
+            }
+        }
+    }
+    // Schemes that are no code stay.
+    let page = "<esi:vars><a href=\"$(HTTP_COOKIE{v}|https)://$(HTTP_HOST)/$(HTTP_COOKIE{v})\">";
+    for (cookie, expected) in [
+        ("v=http", "<a href=\"http://example.com/http\">"),
+        ("v=", "<a href=\"https://example.com/\">"),
+        (
+            "v=javascript",
+            "<a href=\"%6Aavascript://example.com/javascript\">",
+        ),
+    ] {
+        let page = page.replace("/$(HTTP_COOKIE{v})", "/$(HTTP_COOKIE{v}|)");
+        let cookies = vec![("cookie", cookie)].leak();
+        assert_eq!(sent_to(page.as_bytes(), &[], cookies), expected, "{cookie}");
+    }
+}
+
 const BRANCHES: &str = "<esi:choose><esi:when test='0==1'>[1]</esi:when><esi:otherwise>[2]</esi:otherwise></esi:choose>";
 const ONLY: &str = "<esi:choose>'<esi:when test='0==1'>[1]</esi:when>\"</esi:choose>";
 const SIDES: &str = "<esi:try><esi:attempt>[1]</esi:attempt><esi:except>[2]</esi:except></esi:try>";
@@ -173,7 +214,7 @@ const WAYS: &[(&str, &str, &str, &str, &str)] = &[
     // What every branch closes is closed; what one branch leaves open may be open.
     ("#@", BRANCHES, "<a href=\"/\">", "<b title='x'>", TEXT),
     ("#@\">", BRANCHES, "<p title=\"", "<a href=\"/", ADDRESS),
-    ("#@\">", BRANCHES, "<p onclick=\"", "<a href=\"/", SCRIPT),
+    ("#@\">", BRANCHES, "<p onclick=\"", "<a href=\"/", CODE),
     ("#@\">", BRANCHES, "<p onclick=\"", "<p style=\"", SCRIPT),
     ("#\">@", BRANCHES, "<p title=\"", "<a href=\"/", TEXT),
     ("<p>#@", ONLY, "<script>", "", SCRIPT),
