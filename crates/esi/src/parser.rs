@@ -14,7 +14,6 @@ use crate::{Span, Token};
 use bytes::{Bytes, BytesMut};
 use elements::{Element, OpenElement};
 use forks::Forks;
-use marks::Raw;
 use std::collections::VecDeque;
 
 /// The length of the longest tag, in bytes. A longer one is text.
@@ -35,9 +34,7 @@ pub struct Parser {
     at: usize,
     ended: bool,
     mode: Mode,
-    /// The element around the current byte, if its content is not markup.
-    place: Option<Raw>,
-    /// Tracks the places of values.
+    /// Tracks the places of values, and where a comment may begin.
     html: Forks,
     /// Whether the current byte is within `<!--esi`.
     in_comment: bool,
@@ -52,8 +49,8 @@ pub struct Parser {
 enum Mode {
     #[default]
     Text,
-    /// As text in which nothing counts, up to this.
-    Verbatim(&'static [u8]),
+    /// As text in which nothing counts: a comment, or `CDATA`.
+    Verbatim,
     /// Left out, up to the end of this element. That many more elements of its name are open.
     Removed(Element, usize),
 }
@@ -102,7 +99,7 @@ impl Parser {
             }
             let read = match self.mode {
                 Mode::Text => self.text(),
-                Mode::Verbatim(end) => self.verbatim(end),
+                Mode::Verbatim => self.verbatim(),
                 Mode::Removed(element, within) => self.removed(element, within),
             };
             match read {

@@ -6,6 +6,7 @@ use crate::{
     escape::{EscapeContext, Part},
     variable::Variable,
 };
+use memchr::memchr;
 
 /// The greatest number of ways that are told apart. If there are more, those are followed on which values are escaped
 /// most.
@@ -54,29 +55,35 @@ impl Default for Forks {
 impl Forks {
     /// Adds the next text of the page.
     pub(super) fn text(&mut self, text: &[u8]) {
-        for way in &mut self.ways {
-            way.text(text);
-        }
-        if self.ways.len() > 1 {
-            let ways = std::mem::take(&mut self.ways);
-            join(&mut self.ways, ways);
-        }
+        read(&mut self.ways, text);
+    }
+
+    /// Whether `<!--` begins a comment here.
+    pub(super) fn is_markup(&self) -> bool {
+        self.likely().next().is_some() && self.likely().all(Html::is_markup)
+    }
+
+    /// Whether this is within a comment or `CDATA`.
+    pub(super) fn is_skipped(&self) -> bool {
+        self.likely().any(Html::is_skipped)
+    }
+
+    fn likely(&self) -> impl Iterator<Item = &Html> {
+        self.ways.iter().filter(|way| !way.is_aside)
     }
 
     /// Places `variable` here. Returns how to escape it, so that it stays a value on each way.
     pub(super) fn value(&mut self, variable: &Variable) -> EscapeContext {
         let default = variable.default().as_bytes();
-        let instead = if default.is_empty() {
+        let mut instead = if default.is_empty() {
             Vec::new()
         } else {
             self.ways.clone()
         };
         let places = self.ways.iter_mut().map(|way| variable.place(way.value()));
         let place = places.reduce(strictest).unwrap_or_default();
-        for mut way in instead {
-            way.text(default);
-            join(&mut self.ways, vec![way]);
-        }
+        read(&mut instead, default);
+        join(&mut self.ways, instead);
         place
     }
 
@@ -125,11 +132,31 @@ impl Forks {
     }
 }
 
+/// Reads text on all ways. They go side by side from one `>` to the next, behind which one way may become two: so ways
+/// that meet again become one before they part again.
+fn read(ways: &mut Vec<Html>, text: &[u8]) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = memchr(b'>', rest).map_or(rest.len(), |at| at + 1);
+        let (part, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+        rest = after;
+        for way in ways.iter_mut() {
+            way.text(part);
+        }
+        let others: Vec<_> = ways.iter_mut().filter_map(Html::other).collect();
+        if ways.len() + others.len() > 1 {
+            let all = std::mem::take(ways).into_iter().chain(others);
+            join(ways, all);
+        }
+    }
+}
+
 /// Adds `more` to `ways`.
-fn join(ways: &mut Vec<Html>, more: Vec<Html>) {
+fn join(ways: &mut Vec<Html>, more: impl IntoIterator<Item = Html>) {
     for way in more {
-        if !ways.iter().any(|known| known.is_like(&way)) {
-            ways.push(way);
+        match ways.iter_mut().find(|known| known.is_like(&way)) {
+            Some(known) => known.is_aside &= way.is_aside,
+            None => ways.push(way),
         }
     }
     if ways.len() > MOST_WAYS {
@@ -148,6 +175,7 @@ fn strictest(one: EscapeContext, other: EscapeContext) -> EscapeContext {
     match (less, more) {
         (less, more) if less == more => more,
         (EscapeContext::Text, more) => more,
+        (_, EscapeContext::Nothing) => EscapeContext::Nothing,
         // A backslash is a slash in an address, and what is code in one is decoded first.
         (EscapeContext::Address(_), EscapeContext::Style | EscapeContext::Script) => {
             EscapeContext::Address(Part::Code)
@@ -168,5 +196,6 @@ const fn strictness(place: EscapeContext) -> u8 {
         EscapeContext::Address(_) => 2,
         EscapeContext::Style => 3,
         EscapeContext::Script => 4,
+        EscapeContext::Nothing => 6,
     }
 }

@@ -1,24 +1,34 @@
 //! Tracks where in HTML or XML a value stands: in text, in which attribute, in a script, in a style.
 
 mod address;
+mod comment;
+mod raw;
 
-use super::Raw;
 use crate::escape::{EscapeContext, Part};
 use address::ADDRESSES;
+use comment::Comment;
 use memchr::memchr;
+use raw::{Raw, Script};
 
 /// The length of the longest name that is distinguished from others, in bytes.
 const LONGEST: usize = 16;
+
+/// Begins the name of an attribute that has a value in it. The page's own names do not begin with it.
+const UNKNOWN: u8 = b'=';
 
 /// The state of the page's markup, from its own text that is sent, piece by piece.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Html {
     state: State,
-    /// The name of an element, an attribute or a scheme that is being read or was read last: in lower case, as much of
-    /// it as matters.
+    /// The name of an element, an attribute or a scheme that is being read or was read last, or what followed `<` in an
+    /// element whose content is not markup: in lower case, as much of it as matters.
     name: Vec<u8>,
     /// The content of the open element, if it is not markup.
     element: Option<Raw>,
+    /// Whether some read what follows as markup: see [`Html::other`].
+    is_forked: bool,
+    /// Whether this is the less likely reading.
+    pub(super) is_aside: bool,
     /// The place inside the attribute's value.
     place: EscapeContext,
 }
@@ -29,8 +39,20 @@ enum State {
     Text,
     /// After `<`.
     Open,
-    /// In an end tag, a declaration or an instruction.
+    /// After `</`.
+    OpenEnd,
+    /// After `<!`, and the beginning of a comment or of `CDATA` is in the name.
+    Declared,
+    /// In a declaration, an instruction or what browsers read like one.
     Closing,
+    Comment(Comment),
+    /// In `<![CDATA[`.
+    Verbatim {
+        /// How many of `]]` the last bytes are.
+        brackets: u8,
+        /// Whether a `>` came, which ends it for browsers.
+        is_ended: bool,
+    },
     /// In the name of an element.
     Element,
     /// Before an attribute.
@@ -43,19 +65,27 @@ enum State {
     Equals,
     /// In its value, which ends at this quote.
     Value(Option<u8>),
-    /// In a script or a style.
+    /// In an element whose content is not markup.
     Raw(Raw),
-    /// In what may be its end; this many bytes have come after `<`.
-    RawEnd(Raw, usize),
+    /// In what may be its end, after `<`.
+    RawOpen(Raw),
+    /// After this many hyphens of what may be the end of a comment in a script.
+    RawHyphens(Script, u8),
 }
 
 impl Html {
-    /// Reads the next text of the page.
+    /// Reads the next text of the page: up to its end or the first `>`.
     pub(super) fn text(&mut self, text: &[u8]) {
         let mut rest = text;
         while let Some((&byte, after)) = rest.split_first() {
-            if byte != b'<' && matches!(self.state, State::Text | State::Raw(_)) {
-                rest = memchr(b'<', rest)
+            let mark = match self.state {
+                State::Text
+                | State::Raw(Raw::Style | Raw::Text(_) | Raw::Script(Script::Plain)) => b'<',
+                State::Comment(Comment::Inside) => b'-',
+                _ => byte,
+            };
+            if byte != mark {
+                rest = memchr(mark, rest)
                     .and_then(|at| rest.get(at..))
                     .unwrap_or_default();
                 continue;
@@ -65,28 +95,81 @@ impl Html {
         }
     }
 
+    /// The other reading of what follows, if there is one since the last byte. Ask for it after each `>`.
+    ///
+    /// The content of `<title>` is text, but not in SVG; that of `<noscript>` is text for browsers that run scripts; and
+    /// only in XML does `CDATA` not end with the first `>`.
+    pub(super) fn other(&mut self) -> Option<Self> {
+        std::mem::take(&mut self.is_forked).then(|| Self {
+            state: State::Text,
+            is_aside: true,
+            ..self.clone()
+        })
+    }
+
+    /// Whether `<!--` begins a comment here.
+    pub(super) const fn is_markup(&self) -> bool {
+        matches!(self.state, State::Text | State::Open)
+    }
+
+    /// Whether this is within a comment or `CDATA`.
+    pub(super) const fn is_skipped(&self) -> bool {
+        matches!(self.state, State::Comment(_) | State::Verbatim { .. })
+    }
+
     /// Places a value here. Returns its place.
     pub(super) fn value(&mut self) -> EscapeContext {
         match self.state {
-            State::Raw(raw) | State::RawEnd(raw, _) => match raw {
-                Raw::Script => EscapeContext::Script,
-                Raw::Style => EscapeContext::Style,
-            },
+            State::Text | State::Closing => EscapeContext::Text,
+            State::Raw(raw) => raw.place(),
+            State::RawHyphens(script, _) => {
+                // A value that is not empty parts them from what follows.
+                self.state = State::Raw(Raw::Script(script));
+                EscapeContext::Script
+            }
+            State::RawOpen(raw @ (Raw::Script(Script::Plain) | Raw::Style))
+                if self.name.is_empty() =>
+            {
+                self.state = State::Raw(raw);
+                raw.place()
+            }
+            State::Blank | State::Attribute | State::Named => {
+                // Now nobody knows the name of the attribute.
+                self.state = self.named(State::Attribute, UNKNOWN);
+                EscapeContext::Text
+            }
             State::Equals => {
                 self.begin_value(None);
                 self.in_value()
             }
             State::Value(_) => self.in_value(),
-            // The escaping of text is the only one that is harmless in names too.
-            _ => EscapeContext::Text,
+            State::Comment(Comment::Inside) | State::Verbatim { brackets: 0, .. } => {
+                EscapeContext::Script
+            }
+            // It could name an element, or end a comment.
+            State::Open
+            | State::OpenEnd
+            | State::Element
+            | State::Declared
+            | State::RawOpen(_)
+            | State::Comment(_)
+            | State::Verbatim { .. } => EscapeContext::Nothing,
         }
     }
 
     /// Whether text that follows is read as it is after `other`.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let is_like = match self.state {
-            State::Text | State::Open | State::Closing | State::Raw(_) | State::RawEnd(..) => {
-                return self.state == other.state;
+            State::Text
+            | State::Open
+            | State::OpenEnd
+            | State::Closing
+            | State::Comment(_)
+            | State::Verbatim { .. }
+            | State::Raw(_)
+            | State::RawHyphens(..) => return self.state == other.state,
+            State::Declared | State::RawOpen(_) => {
+                return self.state == other.state && self.name == other.name;
             }
             State::Blank => true,
             State::Element | State::Attribute | State::Named | State::Equals => {
@@ -106,12 +189,24 @@ impl Html {
             State::Text => State::Text,
             State::Open => match byte {
                 b'<' => State::Open,
-                b'/' | b'!' | b'?' => State::Closing,
+                b'/' => State::OpenEnd,
+                b'!' => {
+                    self.name.clear();
+                    State::Declared
+                }
+                b'?' => State::Closing,
                 letter if letter.is_ascii_alphabetic() => self.named(State::Element, byte),
                 _ => State::Text,
             },
-            State::Closing if byte == b'>' => State::Text,
-            State::Closing => State::Closing,
+            State::OpenEnd if byte.is_ascii_alphabetic() => {
+                // With this the name is that of no element.
+                self.named(State::Element, b'/');
+                self.more(State::Element, byte)
+            }
+            State::OpenEnd | State::Closing => closing(byte),
+            State::Declared => self.in_declaration(byte),
+            State::Comment(comment) => comment.next(byte),
+            State::Verbatim { brackets, is_ended } => self.in_verbatim(brackets, is_ended, byte),
             State::Element => self.in_element(byte),
             State::Blank | State::Attribute | State::Named => self.in_attribute(byte),
             State::Equals => match byte {
@@ -133,9 +228,9 @@ impl Html {
                     self.state
                 }
             },
-            State::Raw(raw) if byte == b'<' => State::RawEnd(raw, 0),
-            State::Raw(raw) => State::Raw(raw),
-            State::RawEnd(raw, at) => raw_end(raw, at, byte),
+            State::Raw(raw) => self.in_raw(raw, byte),
+            State::RawOpen(raw) => self.in_raw_tag(raw, byte),
+            State::RawHyphens(script, hyphens) => self.after_hyphens(script, hyphens, byte),
         };
     }
 
@@ -143,11 +238,7 @@ impl Html {
         if !is_blank(byte) && !matches!(byte, b'>' | b'/') {
             return self.more(State::Element, byte);
         }
-        self.element = match self.name.as_slice() {
-            b"script" => Some(Raw::Script),
-            b"style" => Some(Raw::Style),
-            _ => None,
-        };
+        self.element = Raw::named(&self.name);
         self.after_name(byte)
     }
 
@@ -164,9 +255,12 @@ impl Html {
     }
 
     /// The state after the name of an element or an attribute, or after a value without quotes.
-    fn after_name(&self, byte: u8) -> State {
+    fn after_name(&mut self, byte: u8) -> State {
         match (byte, self.element) {
-            (b'>', Some(raw)) => State::Raw(raw),
+            (b'>', Some(raw)) => {
+                self.is_forked = matches!(raw, Raw::Text(_));
+                State::Raw(raw)
+            }
             (b'>', None) => State::Text,
             _ => State::Blank,
         }
@@ -187,6 +281,7 @@ impl Html {
 
     fn begin_value(&mut self, quote: Option<u8>) -> State {
         self.place = match self.name.as_slice() {
+            [UNKNOWN, ..] => EscapeContext::Address(Part::Code),
             b"style" => EscapeContext::Style,
             b"srcdoc" => EscapeContext::Document,
             [b'o', b'n', ..] => EscapeContext::Script,
@@ -199,18 +294,12 @@ impl Html {
     }
 }
 
-/// Reads one more byte of what may end a script or a style.
-fn raw_end(raw: Raw, at: usize, byte: u8) -> State {
-    let end: &[u8] = match raw {
-        Raw::Script => b"/script",
-        Raw::Style => b"/style",
-    };
-    match end.get(at) {
-        Some(expected) if byte.eq_ignore_ascii_case(expected) => State::RawEnd(raw, at + 1),
-        None if byte == b'>' => State::Text,
-        None if is_blank(byte) || byte == b'/' => State::Closing,
-        _ if byte == b'<' => State::RawEnd(raw, 0),
-        _ => State::Raw(raw),
+/// Reads a byte of a declaration or an instruction.
+const fn closing(byte: u8) -> State {
+    if byte == b'>' {
+        State::Text
+    } else {
+        State::Closing
     }
 }
 

@@ -3,13 +3,6 @@
 use super::Parser;
 use memchr::{memchr, memchr3};
 
-/// An element whose content is not markup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Raw {
-    Script,
-    Style,
-}
-
 /// What begins at a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
@@ -21,12 +14,8 @@ pub(super) enum Mark {
     CommentStart,
     /// The `-->` of `<!--esi`.
     CommentEnd,
-    /// `<!--` or `<![CDATA[`; ends with this.
+    /// This, which begins a comment or `CDATA` in markup.
     Verbatim(&'static [u8]),
-    /// `<script` or `<style`.
-    Raw(Raw),
-    /// The end of that element.
-    RawEnd,
     /// `$(`
     Variable,
 }
@@ -38,6 +27,9 @@ pub(super) enum MarkMatch {
     /// More bytes are needed to tell.
     Unclear,
 }
+
+const COMMENT: &[u8] = b"<!--";
+const VERBATIM: &[u8] = b"<![CDATA[";
 
 impl Parser {
     /// Returns the next byte, from `from` on, at which a mark may begin.
@@ -55,15 +47,12 @@ impl Parser {
 
     /// Returns what begins at the first byte of `here`.
     pub(super) fn look(&self, here: &[u8]) -> MarkMatch {
-        let markup = self.place.is_none();
         match here {
             [b'$', ..] => self.is(here, b"$(", Mark::Variable),
             [b'-', ..] => self.is(here, b"-->", Mark::CommentEnd),
             [b'<', b'e', ..] => self.is(here, b"<esi:", Mark::Tag),
-            [b'<', b'/', b's' | b'S', ..] if !markup => self.raw_end(here),
             [b'<', b'/', ..] => self.is(here, b"</esi:", Mark::EndTag),
-            [b'<', b's' | b'S', ..] if markup => self.raw_start(here),
-            [b'<', b'!', b'[', ..] if markup => self.is(here, b"<![CDATA[", Mark::Verbatim(b"]]>")),
+            [b'<', b'!', b'[', ..] => self.is(here, VERBATIM, Mark::Verbatim(VERBATIM)),
             [b'<', b'!', ..] => self.comment(here),
             [b'<'] if !self.ended => MarkMatch::Unclear,
             _ => MarkMatch::Nothing,
@@ -94,46 +83,7 @@ impl Parser {
         } else if OURS.starts_with(here) && !self.ended {
             return MarkMatch::Unclear;
         }
-        if self.place.is_none() && here.starts_with(b"<!--") {
-            return MarkMatch::Mark(Mark::Verbatim(b"-->"));
-        }
-        MarkMatch::Nothing
-    }
-
-    fn raw_start(&self, here: &[u8]) -> MarkMatch {
-        for (name, raw) in [(&b"<script"[..], Raw::Script), (b"<style", Raw::Style)] {
-            match self.named(here, name) {
-                MarkMatch::Nothing => {}
-                MarkMatch::Mark(_) => return MarkMatch::Mark(Mark::Raw(raw)),
-                MarkMatch::Unclear => return MarkMatch::Unclear,
-            }
-        }
-        MarkMatch::Nothing
-    }
-
-    fn raw_end(&self, here: &[u8]) -> MarkMatch {
-        let name: &[u8] = match self.place {
-            Some(Raw::Script) => b"</script",
-            Some(Raw::Style) => b"</style",
-            None => return MarkMatch::Nothing,
-        };
-        self.named(here, name)
-    }
-
-    /// Whether `here` begins with `name`, in any case, and not with a longer name.
-    fn named(&self, here: &[u8], name: &[u8]) -> MarkMatch {
-        let common = here.len().min(name.len());
-        let alike = here
-            .iter()
-            .zip(name)
-            .all(|(byte, expected)| byte.eq_ignore_ascii_case(expected));
-        match here.get(common) {
-            _ if !alike => MarkMatch::Nothing,
-            Some(next) if common == name.len() && is_name(*next) => MarkMatch::Nothing,
-            Some(_) if common == name.len() => MarkMatch::Mark(Mark::RawEnd),
-            _ if self.ended => MarkMatch::Nothing,
-            _ => MarkMatch::Unclear,
-        }
+        self.is(here, COMMENT, Mark::Verbatim(COMMENT))
     }
 }
 

@@ -2,25 +2,25 @@
 
 use super::{MOST_TAG, Mode, Parser, Read, elements::Element, marks::is_name};
 use crate::tag::{Extent, extent};
-use memchr::memmem;
+use memchr::{memchr, memmem};
 
 impl Parser {
-    /// Passes on bytes in which nothing counts.
-    pub(super) fn verbatim(&mut self, end: &'static [u8]) -> Read {
-        let rest = self.rest();
-        let length = match memmem::find(rest, end) {
-            Some(at) => {
+    /// Passes on bytes in which nothing counts: a comment, or `CDATA`.
+    pub(super) fn verbatim(&mut self) -> Read {
+        let rest = self.window.slice(self.at..);
+        let mut length = 0;
+        while let Some(more) = rest.get(length..).filter(|more| !more.is_empty()) {
+            // Either ends with this.
+            let end = memchr(b'>', more).map_or(more.len(), |at| at + 1);
+            self.html.text(more.get(..end).unwrap_or(more));
+            length += end;
+            if !self.html.is_skipped() {
                 self.mode = Mode::Text;
-                at + end.len()
+                break;
             }
-            None if self.ended => rest.len(),
-            None => rest.len().saturating_sub(end.len() - 1),
-        };
-        if length == 0 {
-            return Read::Wait;
         }
         self.pass(length);
-        Read::On(length)
+        on(length)
     }
 
     /// Leaves bytes out. Elements of the same name may be nested, except `remove`: that one is for clients that do not

@@ -208,6 +208,33 @@ const PAGES: &[(&str, &str)] = &[
         "<!-- <esi:include src='/x'/>",
         "<!-- <esi:include src='/x'/>",
     ),
+    // Comments begin only in markup.
+    (
+        "<input value=\"<!--\"><p><esi:include src=\"/x\"/></p>",
+        "<input value=\"<!--\"><p>[/x]</p>",
+    ),
+    (
+        "<input value='<![CDATA['><p><esi:include src='/x'/></p>",
+        "<input value='<![CDATA['><p>[/x]</p>",
+    ),
+    (
+        "<title><!--</title><esi:include src='/x'/>-->",
+        "<title><!--</title>[/x]-->",
+    ),
+    (
+        "<textarea><esi:include src='/x'/></textarea><!-- <esi:include src='/x'/> --><esi:include src='/y'/>",
+        "<textarea>[/x]</textarea><!-- <esi:include src='/x'/> -->[/y]",
+    ),
+    (
+        "<p title=\"<!--esi<esi:include src='/x'/>-->\"><esi:include src='/y'/>",
+        "<p title=\"[/x]\">[/y]",
+    ),
+    ("<!--> <esi:include src='/x'/> -->", "<!--> [/x] -->"),
+    ("<!-- <p> --!><esi:include src='/x'/>", "<!-- <p> --!>[/x]"),
+    (
+        "<![CDATA[ > <esi:include src='/x'/> ]] > ]]]><esi:include src='/y'/>",
+        "<![CDATA[ > <esi:include src='/x'/> ]] > ]]]>[/y]",
+    ),
     // Cut off.
     ("a<esi:include src=\"/x", "a<esi:include src=\"/x"),
     (
@@ -352,6 +379,12 @@ fn markup() -> impl Strategy<Value = String> {
         "</esi:try>",
         "<script>",
         "</script>",
+        "<!-- <script ",
+        "<title>",
+        "</title>",
+        "<noscript>",
+        "</noscript>",
+        "--!>",
         "<style",
         "</style>",
         "<",

@@ -23,14 +23,6 @@ impl Parser {
             match self.look(here) {
                 MarkMatch::Nothing => from = at + 1,
                 MarkMatch::Unclear => return self.up_to(at),
-                MarkMatch::Mark(Mark::Raw(raw)) => {
-                    self.place = Some(raw);
-                    from = at + 1;
-                }
-                MarkMatch::Mark(Mark::RawEnd) => {
-                    self.place = None;
-                    from = at + 1;
-                }
                 MarkMatch::Mark(mark) => {
                     if at > 0 {
                         self.markup(at);
@@ -60,11 +52,12 @@ impl Parser {
     /// Reads the mark at the beginning of `here`; `None` if it turns out to be text.
     fn mark(&mut self, mark: Mark, here: &[u8]) -> Option<Read> {
         match mark {
-            Mark::Verbatim(end) => {
-                self.mode = Mode::Verbatim(end);
-                // The opening does not end it: `<!-->` is not a whole comment.
-                self.pass(4);
-                Some(Read::On(4))
+            // In an attribute, for instance, it is text.
+            Mark::Verbatim(_) if !self.html.is_markup() => None,
+            Mark::Verbatim(opening) => {
+                self.mode = Mode::Verbatim;
+                self.markup(opening.len());
+                Some(Read::On(opening.len()))
             }
             Mark::CommentStart => {
                 self.in_comment = true;
@@ -88,7 +81,6 @@ impl Parser {
                 Extent::Open if here.len() < MOST_TAG && !self.ended => Some(Read::Wait),
                 Extent::Open | Extent::Never => None,
             },
-            Mark::Raw(_) | Mark::RawEnd => None,
         }
     }
 

@@ -243,6 +243,33 @@ fn values_are_escaped_as_their_place_demands() {
     assert_eq!(origin.requests("/"), 1);
 }
 
+/// What looks like a tag in the text of a title, or like a comment in an attribute, is neither.
+#[test]
+fn values_and_includes_behind_text_that_looks_like_markup_have_their_place() {
+    let (origin, larder) = start_with(ON);
+    origin.reply("/cart", page("cart"));
+    for (number, before) in [
+        "<title>Write <a href=\"x instead</title>",
+        "<textarea><!-- </textarea>",
+        "<input value=\"<!--\">",
+        "<input value='<![CDATA['>",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let target = format!("/{number}");
+        let written = "<p onclick=\"f('$(QUERY_STRING{q})')\"><esi:include src=\"/cart\"/></p>";
+        origin.reply(
+            &target,
+            page(format!("<esi:vars>{before}{written}</esi:vars>")),
+        );
+        assert_eq!(
+            text(&larder, &format!("{target}?q='")),
+            format!("{before}<p onclick=\"f('\\u0027')\">cart</p>")
+        );
+    }
+}
+
 /// What one branch, side or default writes may be code where another writes an address.
 #[test]
 fn values_are_escaped_for_each_branch_that_may_stand_before_them() {

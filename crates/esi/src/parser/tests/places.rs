@@ -17,7 +17,9 @@ const PLACES: &[(&str, &str)] = &[
     ("a < b=@", TEXT),
     ("<!DOCTYPE html><p>@", TEXT),
     ("<?xml version=\"1.0\"?><a>@", TEXT),
-    ("</a href=@>@", TEXT),
+    ("</a title=@>@", TEXT),
+    ("</a title='>'>@", TEXT),
+    ("</a title='>' href='@'>", ADDRESS),
     // Attributes that are text, in all ways to write them.
     ("<p title=\"@\">", TEXT),
     ("<p title='@'>", TEXT),
@@ -74,6 +76,57 @@ const PLACES: &[(&str, &str)] = &[
     ("<script>a</script ><a href=/@>", ADDRESS),
     ("<style>a{b:@}</style>", STYLE),
     ("<style>a</style><p>@", TEXT),
+    ("<script><!-- a<script>b</script>'@' --></script>", SCRIPT),
+    ("<script><!-- a<script>b</script>--></script>@", TEXT),
+    ("<script><!--> a<script>b</script>@", TEXT),
+    ("<script><!-- a --><script>b</script>@", TEXT),
+    ("<script><!-- if (a--@) --></script>", SCRIPT),
+    ("<script>if (a<@)</script>", SCRIPT),
+    ("<style><!-- a --></style>@", TEXT),
+    // Text that is not markup.
+    ("<title>a @</title>", TEXT),
+    ("<title>a <b @</title>", TEXT),
+    ("<title><a href=\"x</title><p onclick=\"f('@')\">", SCRIPT),
+    (
+        "<textarea><a href=\"</textarea><p onclick=\"f('@')\">",
+        SCRIPT,
+    ),
+    ("<iframe><a title='</iframe><p onclick=\"f('@')\">", SCRIPT),
+    ("<XMP><p title='</XMP><p onclick=\"f('@')\">", SCRIPT),
+    ("<noembed><!--</noembed><p onclick=\"f('@')\">", SCRIPT),
+    (
+        "<noframes><script></noframes><p onclick=\"f('@')\">",
+        SCRIPT,
+    ),
+    ("<noscript><style></noscript><p onclick=\"f('@')\">", SCRIPT),
+    ("<title>a</titles><b title='</title ><script>'@'", SCRIPT),
+    // Or is it, without scripts or in SVG?
+    ("<noscript><img src=\"/x?q=@\"></noscript>", ADDRESS),
+    ("<noscript><img src=\"/x\"></noscript>@", TEXT),
+    ("<svg><title><a href=\"@\">x</a></title></svg>", ADDRESS),
+    ("<title>a <b> c</title><p>@", TEXT),
+    // What looks like a comment and is none.
+    ("<input value=\"<!--\"><p onclick=\"f('@')\">", SCRIPT),
+    ("<input value=\"<![CDATA[\"><p onclick=\"f('@')\">", SCRIPT),
+    ("<input value=<!--><p onclick=\"f('@')\">", SCRIPT),
+    ("<p <!-- title='@' -->", TEXT),
+    ("<title>a <!-- b</title><p onclick=\"f('@')\">", SCRIPT),
+    ("<!--><p onclick=\"f('@')\"> -->", SCRIPT),
+    ("<!---><p onclick=\"f('@')\"> -->", SCRIPT),
+    ("<!-- a --!><p onclick=\"f('@')\"> -->", SCRIPT),
+    ("<!--!><a href=\" --><p>@", TEXT),
+    ("<<!-- <a href=\" --><p>@", TEXT),
+    // For browsers this one ends at the first `>`.
+    ("<![CDATA[ > <a href=\" ]]>@", ADDRESS),
+    ("<![CDATA[ > ]]>@", TEXT),
+    // Where nothing is sure to stay a value.
+    ("a <@", ""),
+    ("<h@>", ""),
+    ("</@", ""),
+    ("<!@", ""),
+    ("<script>'</@'", ""),
+    ("<title><@", ""),
+    ("<p @=''>", TEXT),
     // Bytes that are not markup, and bytes that are left out.
     ("<!-- <a href=\" --><p>@", TEXT),
     ("<![CDATA[<a href=\"]]>@", TEXT),
@@ -184,6 +237,18 @@ fn no_value_makes_an_address_code() {
         let page = page.replace("/$(HTTP_COOKIE{v})", "/$(HTTP_COOKIE{v}|)");
         let cookies = vec![("cookie", cookie)].leak();
         assert_eq!(sent_to(page.as_bytes(), &[], cookies), expected, "{cookie}");
+    }
+}
+
+/// Nobody knows what an attribute is whose name is a value, in whole or in part.
+#[test]
+fn in_an_attribute_of_a_name_that_is_a_value_most_is_escaped() {
+    let cookies = &[("cookie", "v=a&b=/'; n=on")];
+    for name in ["@click", "data-@", "onclick@", "title @"] {
+        let name = name.replace('@', "$(HTTP_COOKIE{n})");
+        let page = format!("<esi:vars><p {name}=\"f('$(HTTP_COOKIE{{v}})')\">");
+        let whole = sent_to(page.as_bytes(), &[], cookies);
+        assert!(whole.ends_with(&format!("=\"f('{CODE}')\">")), "{whole}");
     }
 }
 
