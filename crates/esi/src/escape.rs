@@ -12,7 +12,7 @@ pub enum EscapeContext {
     Script,
     /// Within `<style>`, or in `style`.
     Style,
-    /// In an attribute that is a document (`srcdoc`).
+    /// In the text of a document that is an attribute (`srcdoc`).
     Document,
     /// In an attribute that is an address (`href`, `src`).
     Address(Part),
@@ -37,6 +37,8 @@ pub enum Part {
     Fragment,
     /// In an address that is code or a document (`javascript:`, `data:`).
     Code,
+    /// Any but the last one.
+    Any,
 }
 
 /// Schemes of addresses that hold code or a document.
@@ -62,7 +64,9 @@ impl EscapeContext {
                 script(value, &mut inner);
                 address(encode_scheme(&inner, to), to);
             }
-            Self::Address(Part::Start | Part::Scheme) => address(encode_scheme(value, to), to),
+            Self::Address(Part::Start | Part::Scheme | Part::Any) => {
+                address(encode_scheme(value, to), to);
+            }
             Self::Address(_) => address(value, to),
         }
     }
@@ -219,7 +223,7 @@ mod tests {
 
     #[test]
     fn no_value_is_a_part_of_a_scheme_of_code() {
-        for part in [Part::Start, Part::Scheme, Part::Code] {
+        for part in [Part::Start, Part::Scheme, Part::Any, Part::Code] {
             for (value, expected) in [
                 ("javascript", "%6Aavascript"),
                 ("JavaScript", "%4AavaScript"),
@@ -251,7 +255,8 @@ mod tests {
         all
     }
 
-    const PARTS: [Part; 7] = [
+    const PARTS: [Part; 8] = [
+        Part::Any,
         Part::Start,
         Part::Scheme,
         Part::Path,

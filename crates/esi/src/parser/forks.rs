@@ -182,7 +182,7 @@ fn strictest(one: EscapeContext, other: EscapeContext) -> EscapeContext {
         }
         (_, EscapeContext::Address(Part::Code)) => EscapeContext::Address(Part::Code),
         // The part that lets nothing through.
-        (_, EscapeContext::Address(_)) => EscapeContext::Address(Part::Scheme),
+        (_, EscapeContext::Address(_)) => EscapeContext::Address(Part::Any),
         (_, more) => more,
     }
 }

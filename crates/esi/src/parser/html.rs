@@ -2,6 +2,7 @@
 
 mod address;
 mod comment;
+mod document;
 mod raw;
 
 use crate::escape::{EscapeContext, Part};
@@ -31,6 +32,10 @@ pub(super) struct Html {
     pub(super) is_aside: bool,
     /// The place inside the attribute's value.
     place: EscapeContext,
+    /// The document that is the attribute's value.
+    document: Option<Box<Html>>,
+    /// Whether this is such a document.
+    is_within: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +76,8 @@ enum State {
     RawOpen(Raw),
     /// After this many hyphens of what may be the end of a comment in a script.
     RawHyphens(Script, u8),
+    /// In a document that is not understood.
+    Lost,
 }
 
 impl Html {
@@ -153,7 +160,8 @@ impl Html {
             | State::Declared
             | State::RawOpen(_)
             | State::Comment(_)
-            | State::Verbatim { .. } => EscapeContext::Nothing,
+            | State::Verbatim { .. }
+            | State::Lost => EscapeContext::Nothing,
         }
     }
 
@@ -167,7 +175,8 @@ impl Html {
             | State::Comment(_)
             | State::Verbatim { .. }
             | State::Raw(_)
-            | State::RawHyphens(..) => return self.state == other.state,
+            | State::RawHyphens(..)
+            | State::Lost => return self.state == other.state,
             State::Declared | State::RawOpen(_) => {
                 return self.state == other.state && self.name == other.name;
             }
@@ -176,8 +185,17 @@ impl Html {
                 self.name == other.name
             }
             State::Value(_) => {
-                let is_scheme = matches!(self.place, EscapeContext::Address(Part::Scheme));
-                self.place == other.place && (!is_scheme || self.name == other.name)
+                let is_alike = match self.place {
+                    EscapeContext::Address(Part::Scheme) => self.name == other.name,
+                    EscapeContext::Document => {
+                        let documents = self.document.iter().zip(&other.document);
+                        self.name == other.name
+                            && self.document.is_some() == other.document.is_some()
+                            && documents.into_iter().all(|(one, other)| one.is_like(other))
+                    }
+                    _ => true,
+                };
+                self.place == other.place && is_alike
             }
         };
         is_like && self.state == other.state && self.element == other.element
@@ -215,7 +233,7 @@ impl Html {
                 _ if is_blank(byte) => State::Equals,
                 _ => {
                     let state = self.begin_value(None);
-                    self.address(byte);
+                    self.inside(byte);
                     state
                 }
             },
@@ -224,12 +242,13 @@ impl Html {
                 (None, _) if is_blank(byte) => State::Blank,
                 (Some(quote), _) if byte == quote => State::Blank,
                 _ => {
-                    self.address(byte);
+                    self.inside(byte);
                     self.state
                 }
             },
             State::Raw(raw) => self.in_raw(raw, byte),
             State::RawOpen(raw) => self.in_raw_tag(raw, byte),
+            State::Lost => State::Lost,
             State::RawHyphens(script, hyphens) => self.after_hyphens(script, hyphens, byte),
         };
     }
@@ -289,8 +308,21 @@ impl Html {
             _ => EscapeContext::Text,
         };
         self.name.clear();
+        self.document = match self.place {
+            EscapeContext::Document => self.within(),
+            _ => None,
+        };
         self.state = State::Value(quote);
         self.state
+    }
+
+    /// Reads the next byte of a value.
+    fn inside(&mut self, byte: u8) {
+        match self.place {
+            EscapeContext::Address(part) => self.address(part, byte),
+            EscapeContext::Document => self.document(byte),
+            _ => {}
+        }
     }
 }
 

@@ -25,26 +25,26 @@ impl Html {
     /// Places a value inside an attribute's value. Returns its place.
     pub(super) fn in_value(&mut self) -> EscapeContext {
         let place = self.place;
-        if let EscapeContext::Address(part) = &mut self.place {
-            *part = match *part {
-                Part::Start => Part::Scheme,
-                Part::Parameters => Part::Parameter,
-                other => other,
-            };
+        match place {
+            EscapeContext::Address(Part::Start) => {
+                self.place = EscapeContext::Address(Part::Scheme);
+            }
+            EscapeContext::Address(Part::Parameters) => {
+                self.place = EscapeContext::Address(Part::Parameter);
+            }
+            EscapeContext::Document => return self.in_document(),
+            _ => {}
         }
         place
     }
 
-    /// Reads the next byte of a value that may be an address.
-    pub(super) fn address(&mut self, byte: u8) {
-        let EscapeContext::Address(part) = self.place else {
-            return;
-        };
+    /// Reads the next byte of an address, in this part of it.
+    pub(super) fn address(&mut self, part: Part, byte: u8) {
         let part = match (part, byte) {
             // Browsers drop these everywhere.
             (part, b'\t' | b'\n' | b'\r') => part,
             (Part::Start, ..=b' ') => Part::Start,
-            (Part::Code, _) => Part::Code,
+            (Part::Code | Part::Any, _) => part,
             // A character reference, which may stand for any character of a scheme that is code.
             (Part::Start | Part::Scheme, b'&') => Part::Code,
             (_, b'#') | (Part::Fragment, _) => Part::Fragment,

@@ -65,7 +65,43 @@ const PLACES: &[(&str, &str)] = &[
     ("<p onclick=\"f('@')\">", SCRIPT),
     ("<p ONCLICK=f('@')>", SCRIPT),
     ("<p style=\"color: @\">", STYLE),
+    // Documents in attributes.
     ("<iframe srcdoc=\"<p>@</p>\">", DOCUMENT),
+    ("<iframe srcdoc=@>", DOCUMENT),
+    ("<iframe srcdoc='&lt;p title=&quot;@&quot;>'>", DOCUMENT),
+    (
+        "<iframe srcdoc=\"&lt;p class=&#039;a&#39;&gt;@\">",
+        DOCUMENT,
+    ),
+    ("<iframe srcdoc=\"<a href='@'>x</a>\">", ADDRESS),
+    ("<iframe srcdoc=\"<a href='/x?@'>x</a>\">", ADDRESS),
+    (
+        "<iframe srcdoc='&lt;a href=&quot;/x?a=1&amp;amp;b=@&quot;>x</a>'>",
+        ADDRESS,
+    ),
+    (
+        "<iframe srcdoc=\"<a href='javascript:f(`@`)'>x</a>\">",
+        CODE,
+    ),
+    (
+        "<iframe srcdoc=\"<a href='java&amp;#115;cript:f(`@`)'>x</a>\">",
+        CODE,
+    ),
+    (
+        "<iframe srcdoc=\"<p onclick=&quot;f('@')&quot;>x</p>\">",
+        SCRIPT,
+    ),
+    ("<iframe srcdoc=\"<script>'@'</script>\">", SCRIPT),
+    ("<iframe srcdoc=\"<p style='color:@'>\">", STYLE),
+    ("<iframe srcdoc=\"<p>x</p>\" title=\"@\">", TEXT),
+    ("<iframe srcdoc=\"<p style='\">x</iframe><p>@", TEXT),
+    // What is not understood there.
+    ("<iframe srcdoc=\"&nbsp;@\">", ""),
+    ("<iframe srcdoc=\"a & b @\">", ""),
+    ("<iframe srcdoc=\"&l@t;\">", ""),
+    ("<iframe srcdoc=\"&#x3c;p onclick='@'\">", ""),
+    ("<iframe srcdoc=\"<title>@</title>\">", ""),
+    ("<iframe srcdoc=\"<iframe srcdoc='@'>\">", ""),
     // Scripts and styles, and after them.
     ("<script>x = '@'</script>", SCRIPT),
     ("<script>if (a<b && c='</s') '@'</script>", SCRIPT),
@@ -192,6 +228,10 @@ fn host_path_and_query_stay_what_they_are_in_their_part_of_an_address() {
         (
             "<a href=\"$(HTTP_COOKIE{user})$(REQUEST_PATH)\">",
             "<a href=\"Ann/a/b\">",
+        ),
+        (
+            "<iframe srcdoc=\"<a href='//$(HTTP_HOST)$(REQUEST_PATH)?$(QUERY_STRING)'>\">",
+            "<iframe srcdoc=\"<a href='//example.com%2Fa%2Fb?q%3D%3Cb%3E%26n%3D1'>\">",
         ),
     ] {
         let written = format!("<esi:vars>{page}</esi:vars>");
