@@ -1,3 +1,4 @@
+mod everywhere;
 mod places;
 
 use super::*;
