@@ -14,7 +14,7 @@ use raw::{Raw, Script};
 /// The length of the longest name that is distinguished from others, in bytes.
 const LONGEST: usize = 16;
 
-/// Begins the name of an attribute that has a value in it. The page's own names do not begin with it.
+/// Begins the name of an attribute that has a value in it. Hardly any of the page's own does.
 const UNKNOWN: u8 = b'=';
 
 /// The state of the page's markup, from its own text that is sent, piece by piece.
