@@ -160,9 +160,10 @@ impl Disk {
     /// may be there.
     pub fn knows(&self, key: &[u8]) -> bool {
         let hash = self.shared.hash(key);
+        // In this order: what waits no longer is in the index.
         !self.shared.is_whole.load(Acquire)
-            || self.shared.index.knows(hash)
             || self.shared.device.queue.knows(hash)
+            || self.shared.index.knows(hash)
     }
 
     /// Like [`knows`](Self::knows), and counts what is kept under `key` as used. For keys that memory answers, because
@@ -186,6 +187,18 @@ impl Disk {
         let (hash, variant) = (self.shared.hash(key), Spot::variant(stored));
         let versions = self.shared.index.versions(hash, variant);
         !versions.is_empty()
+    }
+
+    /// Whether all that is kept of this and other versions of `stored`, here and for the next start, is that they were
+    /// [given up](Stored::given_up). False if that is not known.
+    pub fn has_given_up(&self, key: &[u8], stored: &Stored) -> bool {
+        let (hash, variant) = (self.shared.hash(key), Spot::variant(stored));
+        // In this order: what waits no longer is in the index.
+        if self.shared.device.queue.knows(hash) {
+            return false;
+        }
+        let versions = self.shared.index.versions(hash, variant);
+        versions.iter().any(Spot::is_given_up)
     }
 
     /// Like [`forget`](Self::forget), for versions of `stored` alone, including those that are not loaded yet.

@@ -5,8 +5,10 @@
     reason = "a site and the size of what it answers"
 )]
 
-use crate::common::{Said, counted};
+use crate::common::{Said, counted, sample};
 use crate::disk::{LARGE, MIDDLE, Site, content, keep, same, wait_written};
+use crate::disk_purge::purge;
+use serde_json::json;
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -566,6 +568,66 @@ fn what_does_not_last_takes_the_place_of_what_does() {
         let larder = site.restart(larder);
         never_old(&larder, "/page");
     }
+}
+
+/// A page in the version that is asked for, with a tag of that version. Only the first lasts.
+fn versions(request: &Request) -> Reply {
+    let version = request.header("x-version").unwrap_or("1");
+    let seconds = if version == "1" { 600 } else { 20 };
+    Reply::ok()
+        .cache(&format!("max-age={seconds}"))
+        .header("Surrogate-Key", format!("v{version}"))
+        .body(format!("{} version {version}", request.path()))
+}
+
+/// What is sent, where the origin would send version 9.
+fn version_now(larder: &Larder) -> String {
+    ask(larder, "/page", &[("X-Version", "9")]).text()
+}
+
+/// A site whose first version is on disk and was replaced by two that do not last.
+fn with_two_that_do_not_last() -> (Site, Larder) {
+    let site = Site::with(versions);
+    let larder = site.start();
+    keep(&larder, &["/page"]);
+    wait_written(&larder, 1);
+    for version in ["2", "3"] {
+        let fields = [("Cache-Control", "no-cache"), ("X-Version", version)];
+        let answer = ask(&larder, "/page", &fields);
+        assert_eq!(answer.text(), format!("/page version {version}"));
+        wait_written(&larder, 2);
+    }
+    assert_eq!(version_now(&larder), "/page version 3");
+    (site, larder)
+}
+
+#[test]
+fn of_several_that_do_not_last_none_comes_back_after_a_restart() {
+    let (site, larder) = with_two_that_do_not_last();
+    let larder = site.restart(larder);
+    assert_eq!(version_now(&larder), "/page version 9");
+}
+
+#[test]
+fn of_several_that_do_not_last_none_comes_back_when_the_latest_is_purged() {
+    let (_site, larder) = with_two_that_do_not_last();
+    purge(&larder, &json!({ "tags": ["v3"] }));
+    assert_eq!(version_now(&larder), "/page version 9");
+}
+
+/// Else a page whose lifetime was shortened would be written every few seconds.
+#[test]
+fn what_does_not_last_is_not_written_again_and_again() {
+    let (site, larder) = with_two_that_do_not_last();
+    for version in ["4", "5"] {
+        let fields = [("Cache-Control", "no-cache"), ("X-Version", version)];
+        ask(&larder, "/page", &fields);
+    }
+    // This is written after whatever came before.
+    keep(&larder, &["/other"]);
+    site.wait_holds("/other version 1");
+    wait_written(&larder, 3);
+    assert_eq!(sample(&larder, "larder_disk_writes_total"), 3);
 }
 
 /// RFC 9111 section 4.3.3: a full answer says of what the condition named, and the request could have been answered with, that it is not

@@ -20,43 +20,39 @@ fn lasts(stored: &Stored) -> bool {
     stored.facts.useful() >= WORTH_WRITING
 }
 
-/// Notes about what was fetched lately: that the disk's response of this [variant](place_of) does not [last](lasts), or
-/// that it may.
-const SHORT: u8 = 1;
-const MAY_LAST: u8 = 0;
-
-/// The key of the note about a response: its key and variant, since the disk has one response for each.
-fn place_of(key: &[u8], stored: &Stored) -> Vec<u8> {
-    let variant = stored.variant.as_ref().map(|variant| variant.digest());
-    [key, &variant.unwrap_or_default().to_be_bytes()].concat()
+/// What the disk is given of a response that was fetched.
+enum Given {
+    /// The response: it lasts, and the disk has an older one, or it was fetched again.
+    Response,
+    /// That older versions of it were given up: it does not last, and they would answer again once memory has lost it.
+    /// This is written once, however often the response is fetched.
+    OlderGivenUp,
+    /// Nothing.
+    Nothing,
 }
 
 /// Offers a response to the disk if it has an older one of its key, or if memory has lost the response since it was
-/// last fetched. A response that does not last replaces one that may, which would otherwise answer again after a
-/// restart. It does not replace another that does not last either.
+/// last fetched. A response that does not last only takes the place of older ones.
 pub(super) fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     let Some(disk) = &worker.cache.disk else {
         return;
     };
-    let fetched = &worker.cache.fetched;
     let again = is_fetched_again(&worker.cache, key);
-    let place = place_of(key, stored);
-    let has_short = fetched.noted(&place) == Some(SHORT);
-    let (lasts, knows) = (lasts(stored), disk.knows(key));
-    if knows && !lasts {
-        fetched.note(&place, SHORT);
-    } else {
-        fetched.forget(&place);
-    }
-    let wanted = if lasts {
-        stored.body.is_on_disk() || knows || again
-    } else {
-        knows && !has_short
+    let knows = disk.knows(key);
+    let given = match lasts(stored) {
+        true if stored.body.is_on_disk() || knows || again => Given::Response,
+        false if knows && !disk.has_given_up(key, stored) => Given::OlderGivenUp,
+        true | false => Given::Nothing,
     };
-    if !wanted {
-        return;
-    }
-    if offer(worker, disk, key, stored).is_none() && knows && !disk.withhold(key) {
+    let is_taken = match given {
+        Given::Response => offer(worker, disk, key, stored).is_some(),
+        Given::OlderGivenUp => {
+            let given_up = stored.given_up(worker.cache.memory.log().head());
+            disk.offer(key, &Arc::new(given_up))
+        }
+        Given::Nothing => return,
+    };
+    if !is_taken && knows && !disk.withhold(key) {
         // Nothing is better than an older response, here and in memory: the log knows no time between the two. Other
         // nodes have disks of their own.
         disk.forget(key);
@@ -67,11 +63,14 @@ pub(super) fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     }
 }
 
+/// Of what was fetched lately, nothing more is noted.
+const NO_NOTE: u8 = 0;
+
 /// Notes that something is fetched for `key`. Returns whether that happened lately.
 pub fn is_fetched_again(cache: &Cache, key: &[u8]) -> bool {
     let (fetched, now) = (&cache.fetched, clock::now());
     let again = fetched.knows(key, now);
-    fetched.remember(key, MAY_LAST, now);
+    fetched.remember(key, NO_NOTE, now);
     again
 }
 
@@ -101,12 +100,10 @@ pub fn keep_asked_for(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
         && lasts(stored)
         && is_held(worker, key, stored)
         && let Some(last) = offer(worker, disk, key, stored)
+        && !is_held(worker, key, &last)
     {
-        worker.cache.fetched.forget(&place_of(key, stored));
-        if !is_held(worker, key, &last) {
-            // It was given up meanwhile, perhaps before the disk knew of it.
-            disk.forget(key);
-        }
+        // It was given up meanwhile, perhaps before the disk knew of it.
+        disk.forget(key);
     }
 }
 

@@ -12,8 +12,9 @@ pub(super) const USED: u32 = 1 << 31;
 const LARGE: u32 = 1 << 30;
 pub(super) const SOUND: u32 = 1 << 29;
 pub(super) const COUNTED: u32 = 1 << 28;
+const GIVEN_UP: u32 = 1 << 27;
 /// All flags. The other bits are the size.
-const FLAGS: u32 = USED | LARGE | SOUND | COUNTED;
+const FLAGS: u32 = USED | LARGE | SOUND | COUNTED | GIVEN_UP;
 
 /// Where a record begins: its segment and its offset in it. A later record has a greater position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -42,7 +43,7 @@ pub(in crate::disk) struct Spot {
     pub key: u64,
     pub place: RecordPosition,
     pub variant: u32,
-    /// The size, and four flags.
+    /// The size, and five flags.
     pub(super) bits: u32,
 }
 
@@ -78,6 +79,13 @@ impl Spot {
         }
     }
 
+    /// The same record, which is a [marker](Stored::given_up) if `is_given_up`.
+    #[must_use]
+    pub fn with_given_up(mut self, is_given_up: bool) -> Self {
+        self.bits |= if is_given_up { GIVEN_UP } else { 0 };
+        self
+    }
+
     /// Bytes of the record.
     pub fn size(&self) -> usize {
         (self.bits & !FLAGS) as usize
@@ -101,6 +109,11 @@ impl Spot {
     /// Whether its tags are counted as [carried](crate::purge::Carried).
     pub fn is_counted(&self) -> bool {
         self.bits & COUNTED != 0
+    }
+
+    /// Whether it is known to be a [marker](Stored::given_up), which answers nothing. What an earlier run wrote is not.
+    pub fn is_given_up(&self) -> bool {
+        self.bits & GIVEN_UP != 0
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -124,7 +124,8 @@ impl Keeper {
             record.variant,
             size as u32,
             large.is_some(),
-        );
+        )
+        .with_given_up(stored.is_given_up());
         self.enter(spot, from);
         self.count_written(key, stored, checked, spot);
         if !is_plain(key) {
