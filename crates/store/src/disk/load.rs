@@ -24,16 +24,9 @@ use std::{
 type Superseded = HashSet<(u64, u32)>;
 
 impl Keeper {
-    /// Reads the index of every segment. The latest comes first, because what was written last is asked for first.
-    pub fn load(&mut self, mut segments: Vec<u32>) {
-        segments.sort_unstable();
-        let mut superseded = Superseded::default();
-        for id in segments.into_iter().rev() {
-            if let Err(error) = self.load_segment(id, &mut superseded) {
-                let path = self.shared.device.segment_path(id);
-                self.shared.device.failed(Doing::Reading, &path, &error);
-            }
-        }
+    /// Loads all `segments`.
+    pub fn load(&mut self, segments: Vec<u32>) {
+        self.load_segments(segments);
         // Files that a crash left without a head, or that lost their last one.
         for id in self.ledger.unnamed_before(self.shared.first_large) {
             if let Some(bytes) = self.ledger.drop_unnamed(id) {
@@ -49,6 +42,18 @@ impl Keeper {
             .device
             .health
             .tell(Event::Loaded { records, took });
+    }
+
+    /// Reads the index of each of `segments`. The latest comes first, because what was written last is asked for first.
+    pub(super) fn load_segments(&mut self, mut segments: Vec<u32>) {
+        segments.sort_unstable();
+        let mut superseded = Superseded::default();
+        for id in segments.into_iter().rev() {
+            if let Err(error) = self.load_segment(id, &mut superseded) {
+                let path = self.shared.device.segment_path(id);
+                self.shared.device.failed(Doing::Reading, &path, &error);
+            }
+        }
     }
 
     fn load_segment(&mut self, id: u32, superseded: &mut Superseded) -> io::Result<()> {

@@ -121,8 +121,11 @@ impl DiskState {
         }
     }
 
-    /// Forgets the record at `spot`: it is no longer found.
+    /// Forgets the record at `spot`: it is no longer found. While the tier is loaded, an older version of it, which it
+    /// kept out of the index, does not take its place.
     pub fn forget(&self, spot: Spot) {
+        // What the keeper loads at this moment meets the one or the other.
+        self.withheld.add_variant(spot.key, spot.variant);
         let forgotten = self.index.remove(spot.key, spot.place);
         if let Some(spot) = forgotten.filter(|spot| spot.is_large() || spot.is_counted()) {
             self.device.tell_keeper(Task::Forgotten(spot));

@@ -1,4 +1,5 @@
-//! Keys and variants of which something newer came before it was known what an earlier run left of them.
+//! Keys and variants of which something newer came, or was forgotten, before it was known what else an earlier run left
+//! of them.
 
 use super::index::Spot;
 use std::{

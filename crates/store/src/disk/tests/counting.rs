@@ -5,7 +5,7 @@ use crate::purge::{On, Pattern, What};
 use std::os::unix::fs::FileExt;
 
 /// A response with these tags, fetched when the log stood where it stands now.
-fn tagged(log: &Log, number: u64, tags: &[&str]) -> Arc<Stored> {
+pub(super) fn tagged(log: &Log, number: u64, tags: &[&str]) -> Arc<Stored> {
     let mut stored = Arc::unwrap_or_clone(response(number, 100));
     stored.check(0, log.head());
     stored.marks = log.tags().marks(tags, log.head());

@@ -1,6 +1,7 @@
 //! What has been found is used, while the rest of what an earlier run left is being found.
 
-use super::*;
+use super::{counting::tagged, *};
+use crate::{clock, purge::What};
 use std::sync::atomic::Ordering::Release;
 
 /// The tier over the files in the directory, with nothing loaded yet. The test has its keeper, and the numbers of the
@@ -107,6 +108,48 @@ fn what_is_withheld_while_it_is_loaded_is_not_found() {
         assert!(holds(&disk, number, 1000), "{number}");
     }
     assert!(!disk.withhold(&key(100)), "it is all there by now");
+}
+
+/// How the latest version leaves the index.
+#[derive(Clone, Copy, Debug)]
+enum Leaves {
+    Purged,
+    Damaged,
+    Forgotten,
+}
+
+#[test]
+fn what_goes_while_the_rest_is_loaded_lets_nothing_older_in() {
+    const SIZE: u64 = 64 << 20;
+    for leaves in [Leaves::Purged, Leaves::Damaged, Leaves::Forgotten] {
+        let dir = Dir::new();
+        // Each run writes a segment.
+        for (number, tag) in [(1, "old"), (2, "new")] {
+            let disk = dir.open();
+            assert!(disk.offer(&key(0), &tagged(&disk.shared.log, number, &[tag])));
+        }
+        if let (Leaves::Damaged, Some(last)) = (leaves, dir.files("segment-").last()) {
+            let mut bytes = fs::read(last).expect("a segment");
+            bytes[format::FILE_HEAD + format::RECORD_HEAD] ^= 1;
+            fs::write(last, bytes).expect("room");
+        }
+        let (disk, mut keeper, mut segments) = not_loaded(&dir, SIZE);
+        keeper.load_segments(segments.split_off(1));
+        match leaves {
+            Leaves::Purged => {
+                let new = What::Tags(vec!["new".to_owned()]);
+                disk.shared.log.apply(Purge::hard(new), clock::now(), None);
+            }
+            Leaves::Damaged => {}
+            Leaves::Forgotten => disk.forget(&key(0)),
+        }
+        let gone = find(&disk, &key(0)).is_empty();
+        let thread = thread::spawn(move || keeper.run(segments));
+        *disk.keeper.lock().expect("not poisoned") = Some(thread);
+        disk.flush();
+        let found: Vec<_> = find(&disk, &key(0)).iter().map(|one| number(one)).collect();
+        assert_eq!((gone, found), (true, vec![]), "{leaves:?}");
+    }
 }
 
 /// Files with numbers that no directory reaches must not keep the tier from its own files.
