@@ -36,9 +36,11 @@ pub struct Memcached {
     limit: Duration,
 }
 
-/// Whether memcached takes `key`: visible ASCII without spaces, not empty and not too long.
+/// Whether memcached takes `key`: no spaces and no control characters of ASCII, not empty and not too long. Letters
+/// beyond ASCII are bytes like any other to it.
 pub fn takes(key: &str) -> bool {
-    (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
+    let is_taken = |byte: u8| byte.is_ascii_graphic() || !byte.is_ascii();
+    (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(is_taken)
 }
 
 impl Memcached {

@@ -37,11 +37,23 @@ async fn keys_that_would_be_something_else_on_the_wire_are_not_sent() {
     let server = Server::start();
     let remote = remote(&server.url());
     let long = "k".repeat(251);
-    for key in ["", "a b", "a\r\nflush_all", "a\0", "é", &long] {
+    for key in ["", "a b", "a\r\nflush_all", "a\0", "a\u{7f}", "é\té", &long] {
         let error = remote.get(key).await.expect_err(key);
         assert_eq!(error.kind, Kind::Rejected, "{key:?}");
         let set = remote.set(key, b"1", LONG).await.expect_err(key);
         assert_eq!(set.kind, Kind::Rejected, "{key:?}");
+    }
+}
+
+#[tokio::test]
+async fn letters_beyond_ascii_are_part_of_a_key() {
+    let server = Server::start();
+    let remote = remote(&server.url());
+    // The last has bytes that are spaces and control characters in other encodings.
+    for key in ["é", "/日本", "\u{85}\u{a0}"] {
+        remote.set(key, key.as_bytes(), LONG).await.expect(key);
+        let found = remote.get(key).await.expect(key);
+        assert_eq!(found.as_deref(), Some(key.as_bytes()), "{key:?}");
     }
 }
 

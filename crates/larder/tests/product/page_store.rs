@@ -65,6 +65,7 @@ fn pages_are_taken_from_memcached_and_the_rest_from_the_application() {
     put(&server, "http:shop.example/shoes", b"<h1>shoes</h1>");
     put(&server, "http:shop.example/list.json", b"[]");
     put(&server, "http:shop.example/a%20b", b"escaped as nginx does");
+    put(&server, "http:shop.example/café", b"decoded as nginx does");
     let page = larder.get("/shoes").header("Host", "shop.example").send();
     assert_eq!((page.status, page.text().as_str()), (200, "<h1>shoes</h1>"));
     assert_eq!(
@@ -82,7 +83,8 @@ fn pages_are_taken_from_memcached_and_the_rest_from_the_application() {
         .send();
     assert_eq!(json.header("content-type"), Some("application/json"));
     assert_eq!(answered(&larder, "/a%20b"), "escaped as nginx does");
-    for target in ["/other", "/shoes?size=9", "/caf%C3%A9", "/a%0Ab", "/%ff"] {
+    assert_eq!(answered(&larder, "/caf%C3%A9"), "decoded as nginx does");
+    for target in ["/other", "/shoes?size=9", "/caf%C3%A8", "/a%0Ab", "/%ff"] {
         assert!(answered(&larder, target).starts_with("app"), "{target}");
     }
     let long = format!("/{}", "x".repeat(250));
