@@ -183,6 +183,7 @@ impl Publisher {
         let manifest = Manifest {
             format: FORMAT,
             site: self.name.clone(),
+            asked: self.asked.clone(),
             pages: std::mem::take(&mut book.pages),
         };
         let text = manifest.to_text();

@@ -30,7 +30,8 @@ pub struct Left {
     /// The last run, and when it began, in seconds since the epoch.
     pub run: Option<(String, u64)>,
     /// Pages whose files were put in their places, or were about to be: each as often as that was, the newest last. A
-    /// redirect has no file, and is left out unless it is the newest.
+    /// redirect has no file, and is left out unless it is the newest. Those that were asked for in another way have no
+    /// validators.
     pub pages: BTreeMap<String, Vec<Page>>,
     /// Pages that the last run has fetched.
     pub fetched: HashSet<String>,
@@ -39,17 +40,27 @@ pub struct Left {
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Line {
-    Run { id: String, began: u64 },
-    Page { target: String, page: Box<Page> },
-    Same { target: String },
+    Run {
+        id: String,
+        began: u64,
+        #[serde(default)]
+        asked: String,
+    },
+    Page {
+        target: String,
+        page: Box<Page>,
+    },
+    Same {
+        target: String,
+    },
 }
 
 impl Journal {
-    /// Opens the journal at `path`, or begins one.
+    /// Opens the journal at `path`, or begins one. `asked` tells [how](super::asked) pages are asked for now.
     ///
     /// # Errors
     /// It cannot be read or written.
-    pub fn open(path: &Path) -> Result<(Self, Left), FolderError> {
+    pub fn open(path: &Path, asked: &str) -> Result<(Self, Left), FolderError> {
         let failed = |error| FolderError::Write(path.to_owned(), error);
         let mut file = open_own(path)?;
         let mut text = Vec::new();
@@ -61,16 +72,16 @@ impl Journal {
             path: path.to_owned(),
             file: Mutex::new(file),
         };
-        Ok((journal, read(&text)))
+        Ok((journal, read(&text, asked)))
     }
 
     /// Records the begin of a run.
     ///
     /// # Errors
     /// Those of the operating system.
-    pub fn begin(&self, id: &str, began: u64) -> Result<(), FolderError> {
-        let id = id.to_owned();
-        self.append(&Line::Run { id, began }).map(drop)
+    pub fn begin(&self, id: &str, asked: &str, began: u64) -> Result<(), FolderError> {
+        let (id, asked) = (id.to_owned(), asked.to_owned());
+        self.append(&Line::Run { id, began, asked }).map(drop)
     }
 
     /// Records that a page's file is about to be put in its place. The record is on disk when this returns.
@@ -116,11 +127,13 @@ impl Journal {
     }
 }
 
-fn read(text: &[u8]) -> Left {
+fn read(text: &[u8], now_asked: &str) -> Left {
     let mut left = Left::default();
+    let mut is_asked_so = false;
     for line in text.split(|byte| *byte == b'\n') {
         match serde_json::from_slice(line) {
-            Ok(Line::Run { id, began }) => {
+            Ok(Line::Run { id, began, asked }) => {
+                is_asked_so = asked == now_asked;
                 if left.run.as_ref().is_none_or(|(last, _)| *last != id) {
                     left.fetched.clear();
                     left.run = Some((id, began));
@@ -130,7 +143,12 @@ fn read(text: &[u8]) -> Left {
                 left.fetched.insert(target.clone());
                 let written = left.pages.entry(target).or_default();
                 written.retain(|page| page.file.is_some());
-                written.push(*page);
+                let page = *page;
+                written.push(if is_asked_so {
+                    page
+                } else {
+                    page.unvalidated()
+                });
             }
             Ok(Line::Same { target }) => {
                 left.fetched.insert(target);
@@ -155,7 +173,7 @@ mod tests {
 {"same":{"target":"/w"}}
 {"run":{"id":"a","began":2}}
 {"page":{"targ"#;
-        let left = read(text);
+        let left = read(text, "x");
         assert_eq!(left.run, Some(("a".to_owned(), 1)));
         assert_eq!(left.pages.keys().collect::<Vec<_>>(), ["/x", "/y"]);
         assert_eq!(left.fetched.len(), 3);
@@ -167,7 +185,7 @@ mod tests {
 {"page":{"target":"/x","page":{"status":301,"location":"/y"}}}
 {"page":{"target":"/x","page":{"status":200,"file":"x.json"}}}
 {"page":{"target":"/x","page":{"status":302,"location":"/z"}}}"#;
-        let left = read(text);
+        let left = read(text, "x");
         let written = left.pages["/x"].iter();
         assert_eq!(
             written.map(|page| page.file.as_deref()).collect::<Vec<_>>(),
@@ -176,11 +194,30 @@ mod tests {
     }
 
     #[test]
+    fn validators_of_what_was_asked_in_another_way_are_not_taken() {
+        let text = br#"{"page":{"target":"/v","page":{"status":200,"file":"v.html","etag":"1"}}}
+{"run":{"id":"a","began":1}}
+{"page":{"target":"/w","page":{"status":200,"file":"w.html","etag":"1"}}}
+{"run":{"id":"b","began":1,"asked":"y"}}
+{"page":{"target":"/x","page":{"status":200,"file":"x.html","etag":"1","modified":"then"}}}
+{"run":{"id":"c","began":1,"asked":"x"}}
+{"page":{"target":"/y","page":{"status":200,"file":"y.html","etag":"1"}}}"#;
+        let left = read(text, "x");
+        let has_any = |page: &Page| page.etag.is_some() || page.modified.is_some();
+        let validated = left
+            .pages
+            .iter()
+            .filter(|(_, page)| page.iter().any(has_any));
+        let validated: Vec<_> = validated.map(|(target, _)| target.as_str()).collect();
+        assert_eq!((left.pages.len(), validated), (4, vec!["/y"]));
+    }
+
+    #[test]
     fn another_run_begins_anew() {
         let text = br#"{"run":{"id":"a","began":1}}
 {"page":{"target":"/x","page":{"status":200,"file":"x.html"}}}
 {"run":{"id":"b","began":2}}"#;
-        let left = read(text);
+        let left = read(text, "x");
         assert_eq!((left.pages.len(), left.fetched.len()), (1, 0));
     }
 }

@@ -17,6 +17,10 @@ pub struct Manifest {
     pub format: u32,
     /// The application, as it was named on the command line.
     pub site: String,
+    /// How it was asked: a digest, which changes with everything but the target that decides its answers. Empty if an
+    /// earlier version did not write it.
+    #[serde(default)]
+    pub asked: String,
     /// Pages by their targets.
     pub pages: BTreeMap<String, Page>,
 }
@@ -105,9 +109,10 @@ impl Manifest {
     pub fn to_text(&self) -> String {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let mut text = format!(
-            "{{\"format\": {}, \"site\": {}, \"pages\": {{",
+            "{{\"format\": {}, \"site\": {}, \"asked\": {}, \"pages\": {{",
             self.format,
-            quoted(&self.site)
+            quoted(&self.site),
+            quoted(&self.asked)
         );
         for (index, (target, page)) in self.pages.iter().enumerate() {
             text.push_str(if index == 0 { "\n" } else { ",\n" });
@@ -122,6 +127,15 @@ impl Manifest {
 }
 
 impl Page {
+    /// Returns the page without its validators: the application is not asked whether it has changed.
+    pub(super) fn unvalidated(self) -> Self {
+        Self {
+            etag: None,
+            modified: None,
+            ..self
+        }
+    }
+
     /// Checks that the file is one that a page can have.
     pub(super) fn check(&self) -> Result<(), Unreadable> {
         match &self.file {
@@ -162,7 +176,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(pages in prop::collection::btree_map("/[ -~é]{0,8}", any_page(), 0..4)) {
-            let manifest = Manifest { format: FORMAT, site: "http://a/\"".to_owned(), pages };
+            let manifest = Manifest { format: FORMAT, site: "http://a/\"".to_owned(), asked: "1f".to_owned(), pages };
             prop_assert_eq!(Manifest::read(manifest.to_text().as_bytes()).expect("ours"), manifest);
         }
 

@@ -5,6 +5,7 @@
 //! `journal` remembers it until `manifest` is saved. `run` goes through a site and has an `ending`. `watch` follows the
 //! purges of a running cache, with `covered`.
 
+mod asked;
 mod covered;
 mod ending;
 mod folder;

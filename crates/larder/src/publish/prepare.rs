@@ -84,16 +84,16 @@ pub struct Book {
 }
 
 impl Book {
-    /// Reads the manifest and the additions of the journal. `run` identifies what this run does; `now` is in seconds
-    /// since the epoch.
+    /// Reads the manifest and the additions of the journal. `asked` tells [how](super::asked) this run asks, and `run`
+    /// what it does; `now` is in seconds since the epoch.
     pub fn open(
         folder: &Folder,
-        site: &str,
+        asked: &str,
         run: &str,
         now: u64,
     ) -> Result<(Self, Journal), StartError> {
-        let (mut pages, saved) = read(&folder.path(manifest::FILE), site)?;
-        let (journal, left) = Journal::open(&folder.path(&format!("{OWN}/journal")))?;
+        let (mut pages, saved) = read(&folder.path(manifest::FILE), asked)?;
+        let (journal, left) = Journal::open(&folder.path(&format!("{OWN}/journal")), asked)?;
         let mut files: HashSet<String> = pages
             .values()
             .filter_map(|page| page.file.clone())
@@ -101,6 +101,7 @@ impl Book {
         let resumed = take_up(folder, &mut pages, &mut files, &left, run, now);
         journal.begin(
             run,
+            asked,
             left.run
                 .filter(|_| !resumed.is_empty())
                 .map_or(now, |(_, began)| began),
@@ -126,7 +127,7 @@ impl Book {
     }
 }
 
-fn read(path: &Path, site: &str) -> Result<(BTreeMap<String, Page>, String), StartError> {
+fn read(path: &Path, asked: &str) -> Result<(BTreeMap<String, Page>, String), StartError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
@@ -134,17 +135,10 @@ fn read(path: &Path, site: &str) -> Result<(BTreeMap<String, Page>, String), Sta
     };
     let manifest = Manifest::read(text.as_bytes());
     let manifest = manifest.map_err(|why| StartError::Manifest(path.to_owned(), why))?;
-    // Validators of another site are not to be trusted, although its files may be replaced.
+    // Validators of answers to other questions are not to be trusted, although their files may be replaced.
+    let is_same = manifest.asked == asked;
     let pages = manifest.pages.into_iter().map(|(target, page)| {
-        let page = if manifest.site == site {
-            page
-        } else {
-            Page {
-                etag: None,
-                modified: None,
-                ..page
-            }
-        };
+        let page = if is_same { page } else { page.unvalidated() };
         (target, page)
     });
     Ok((pages.collect(), text))

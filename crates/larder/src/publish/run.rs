@@ -1,6 +1,8 @@
 //! Goes through a site, page after page, and keeps the manifest.
 
-use super::{Folder, FolderError, Journal, Orders, StartError, prepare::Book, tally::Tally};
+use super::{
+    Folder, FolderError, Journal, Orders, StartError, asked::asked, prepare::Book, tally::Tally,
+};
 use crate::crawl::{
     collect,
     fetcher::Fetcher,
@@ -35,6 +37,8 @@ pub struct Publisher {
     /// Whether the site's name was given, so that purges of other hosts do not matter.
     pub(super) is_named: bool,
     pub(super) name: String,
+    /// How it asks.
+    pub(super) asked: String,
     exclude: Vec<PathPattern>,
     pub(super) follow: bool,
     pub(super) bounds: Bounds,
@@ -104,21 +108,13 @@ impl Publisher {
         let site = Site::new(&at, orders.host.as_deref());
         let site = site.ok_or_else(|| StartError::Host(orders.host.clone().unwrap_or(at)))?;
         let folder = Folder::open(&orders.to)?;
-        let run = format!(
-            "{:?}",
-            (
-                &site,
-                &orders.exclude,
-                orders.follow,
-                &orders.manner.fields,
-                start
-            )
-        );
+        let asked = asked(&orders);
+        let run = format!("{:?}", (&asked, &orders.exclude, orders.follow, start));
         let run = format!("{:032x}", xxh3_128(run.as_bytes()));
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        let (book, journal) = Book::open(&folder, &orders.from_text, &run, now.as_secs())?;
+        let (book, journal) = Book::open(&folder, &asked, &run, now.as_secs())?;
         Ok(Rc::new(Self {
             fetcher: Fetcher::new(&orders.from, None, &orders.manner)?,
             site,
@@ -129,6 +125,7 @@ impl Publisher {
             prune: orders.prune,
             is_named: orders.host.is_some(),
             name: orders.from_text,
+            asked,
             exclude: orders.exclude,
             follow: orders.follow,
             bounds: orders.bounds,

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Stdio},
 };
-use testkit::{Address, Command, Finished, Origin, Reply, scratch_dir, wait_until};
+use testkit::{Address, Command, Finished, Origin, Reply, Request, scratch_dir, wait_until};
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_larder");
 
@@ -32,6 +32,15 @@ pub(crate) fn page(links: &[&str]) -> Reply {
         .map(|link| format!("<a href=\"{link}\">x</a>"))
         .collect();
     html(&links.concat())
+}
+
+/// Answers with this page and this tag, or confirms it to those who have the tag.
+pub(crate) fn tagged(request: &Request, body: &str) -> Reply {
+    if request.header("if-none-match") == Some("\"1\"") {
+        Reply::status(304).header("ETag", "\"1\"")
+    } else {
+        html(body).header("ETag", "\"1\"")
+    }
 }
 
 /// An HTML page.

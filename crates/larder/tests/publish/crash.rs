@@ -1,8 +1,8 @@
 //! Ended in the middle, it goes on from there.
 
-use crate::common::{Site, html, page};
+use crate::common::{Site, html, page, tagged};
 use std::fs;
-use testkit::{Gate, Reply};
+use testkit::{Gate, Origin, Reply};
 
 /// A site whose last page stops at a gate.
 fn gated(gate: &Gate) -> Site {
@@ -105,6 +105,30 @@ fn what_only_another_run_has_fetched_is_fetched_again() {
     gate.open();
     site.published(&["/", "/a"]);
     assert_eq!(site.text("a.html"), "changed");
+}
+
+/// The tags of two applications may be the same.
+#[test]
+fn what_another_application_gave_before_the_crash_is_fetched_as_a_whole() {
+    let gate = Gate::new();
+    let site = gated(&gate);
+    site.origin.on("/a", |request| tagged(request, "the first"));
+    let process = site.start(&[]);
+    written(&site, &["a.html"]);
+    process.kill();
+    gate.open();
+    let other = Site {
+        origin: Origin::start(),
+        folder: site.folder.clone(),
+    };
+    other.origin.reply("/", page(&["/a"]));
+    let second = |request: &_| tagged(request, "the second");
+    other.origin.on("/a", second);
+    other.published(&[]);
+    assert_eq!(other.text("a.html"), "the second");
+    other.published(&[]);
+    assert!(other.origin.last("/a").header("if-none-match").is_some());
+    assert_eq!(other.text("a.html"), "the second");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A site becomes files, and stays as it is where nothing changed.
 
-use crate::common::{Site, html, page};
+use crate::common::{Site, html, page, tagged};
 use flate2::{Compression, read::GzEncoder};
 use std::{
     fs,
@@ -120,6 +120,50 @@ fn what_a_confirmation_calls_private_is_published_no_longer() {
     let why = "/a (linked on /) is not published: no shared cache may keep it (private)";
     assert!(done.stderr.contains(why), "{}", done.stderr);
     assert_eq!(site.files(), ["index.html"]);
+}
+
+/// What the application said to one question confirms nothing that it was not asked.
+#[test]
+fn an_answer_to_another_question_is_fetched_as_a_whole() {
+    let site = Site::new(&[]);
+    site.origin.on("/", |request| {
+        let field = |name| request.header(name).unwrap_or_default().to_owned();
+        let body = format!("{} for {}", field("accept-language"), field("host"));
+        tagged(request, &body)
+            .header("Vary", "Accept-Language")
+            .cache("public")
+    });
+    let at = site.origin.address().to_string();
+    for (more, body) in [
+        (&[][..], format!(" for {at}")),
+        (&["-H", "Accept-Language: de"], format!("de for {at}")),
+        (&["-H", "Accept-Language: en"], format!("en for {at}")),
+        (
+            &["--host", "www.example.com"],
+            " for www.example.com".to_owned(),
+        ),
+        (
+            &["-H", "Authorization: Bearer hunter2"],
+            format!(" for {at}"),
+        ),
+        (&["-H", "X-Key: hunter2"], format!(" for {at}")),
+    ] {
+        site.published(more);
+        assert_eq!(site.text("index.html"), body, "{more:?}");
+        assert!(site.origin.last("/").header("if-none-match").is_none());
+        site.published(more);
+        assert!(site.origin.last("/").header("if-none-match").is_some());
+        for own in [".larder-publish.json", ".larder-publish/journal"] {
+            assert!(!site.text(own).contains("hunter2"), "{own}");
+        }
+    }
+    // A manifest that does not say what was asked confirms nothing either.
+    let name = ".larder-publish.json";
+    let mut manifest: serde_json::Value = serde_json::from_str(&site.text(name)).expect("JSON");
+    manifest.as_object_mut().expect("members").remove("asked");
+    fs::write(site.folder.join(name), manifest.to_string()).expect("a file");
+    site.published(&["-H", "X-Key: hunter2"]);
+    assert!(site.origin.last("/").header("if-none-match").is_none());
 }
 
 #[test]
