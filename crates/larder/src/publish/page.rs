@@ -1,5 +1,6 @@
 //! Fetches a page, judges it, and reads its links.
 
+mod confirmation;
 mod known;
 mod redirect;
 
@@ -95,11 +96,8 @@ impl Publisher {
         match status.as_u16() {
             200 => self.page(target, &fields, response).await,
             304 if fields.len() > 1 => {
-                if let Err(why) = self.judge_confirmation(target, &fields, response.headers()) {
-                    return Ok(Read::bare(Outcome::Refused(Refused::Storing(why))));
-                }
-                self.confirmed(target, response.headers());
-                Ok(self.known(target, Outcome::Same).await)
+                let update = response.into_parts().0.headers;
+                self.confirmation(target, &fields, update).await
             }
             301 | 302 | 303 | 307 | 308 => self.redirect(target, &fields, response).await,
             404 | 410 => Ok(Read::bare(Outcome::Missing(status))),
@@ -177,21 +175,6 @@ impl Publisher {
     ) -> Result<(), NotStorable> {
         let url = self.site.base(target, None);
         said::judge(&url, &self.fetcher.fields(asked), response)
-    }
-
-    /// Checks whether the page is still for everybody, if its 304 says anything of that.
-    fn judge_confirmation(
-        &self,
-        target: &str,
-        asked: &HeaderMap,
-        fields: &HeaderMap,
-    ) -> Result<(), NotStorable> {
-        if !fields.contains_key(header::CACHE_CONTROL) {
-            return Ok(());
-        }
-        let mut page = Response::new(());
-        *page.headers_mut() = fields.clone();
-        self.judge(target, asked, &page)
     }
 
     /// Returns the targets of this site in a document, and how many references are too long for a target.

@@ -106,20 +106,94 @@ fn what_did_not_change_is_not_touched() {
 /// A 304 says what has become of the page.
 #[test]
 fn what_a_confirmation_calls_private_is_published_no_longer() {
-    let site = Site::new(&[("/", &["/a"])]);
+    for (name, value, why) in [
+        ("Cache-Control", "private", "private"),
+        ("CDN-Cache-Control", "private", "private"),
+        ("CDN-Cache-Control", "no-store", "no-store"),
+        ("Surrogate-Control", "no-store", "no-store"),
+        ("Vary", "*", "vary-star"),
+    ] {
+        let site = Site::new(&[("/", &["/a"])]);
+        site.origin.on("/a", move |request| {
+            let reply = tagged(request, "everybody's");
+            if request.header("if-none-match").is_some() {
+                reply.header(name, value)
+            } else {
+                reply.cache("max-age=60")
+            }
+        });
+        site.published(&[]);
+        assert_eq!(site.text("a.html"), "everybody's");
+        let done = site.publish(&["--prune"]);
+        let why = format!("/a (linked on /) is not published: no shared cache may keep it ({why})");
+        assert!(done.stderr.contains(&why), "{name}: {}", done.stderr);
+        assert_eq!(site.files(), ["index.html"], "{name}");
+    }
+}
+
+#[test]
+fn what_a_confirmation_says_is_said_of_the_page_from_then_on() {
+    let site = Site::new(&[("/", &["/a", "/kept"])]);
     site.origin.on("/a", |request| {
+        let reply = tagged(request, "a page").header("Content-Language", "en");
         if request.header("if-none-match").is_some() {
-            Reply::status(304).header("ETag", "\"1\"").cache("private")
+            reply
+                .cache("max-age=5")
+                .header("Content-Security-Policy", "default-src 'self'")
+                .header("Cache-Tag", "second")
         } else {
-            html("everybody's").header("ETag", "\"1\"")
+            reply.cache("max-age=60").header("Cache-Tag", "first")
+        }
+    });
+    site.origin.on("/kept", |request| {
+        let reply = tagged(request, "kept");
+        if request.header("if-none-match").is_some() {
+            reply
+        } else {
+            reply.cache("max-age=60").header("Cache-Tag", "first")
         }
     });
     site.published(&[]);
-    assert_eq!(site.text("a.html"), "everybody's");
-    let done = site.publish(&["--prune"]);
-    let why = "/a (linked on /) is not published: no shared cache may keep it (private)";
-    assert!(done.stderr.contains(why), "{}", done.stderr);
-    assert_eq!(site.files(), ["index.html"]);
+    let before = site.stamp("a.html");
+    assert_eq!(site.published(&[]), "0 new, 0 changed, 3 unchanged\n");
+    assert_eq!(site.stamp("a.html"), before);
+    let said = site.said("/a");
+    let fields = serde_json::json!({
+        "cache-control": "max-age=5",
+        "content-language": "en",
+        "content-security-policy": "default-src 'self'",
+    });
+    assert_eq!(
+        (&said["fields"], &said["tags"][0]),
+        (&fields, &"second".into())
+    );
+    let said = site.said("/kept");
+    assert_eq!(said["fields"]["cache-control"], "max-age=60");
+    assert_eq!(said["tags"][0], "first");
+}
+
+/// It says nothing about the page that is here.
+#[test]
+fn a_confirmation_of_something_else_is_none() {
+    for (name, value) in [
+        ("ETag", "\"2\""),
+        ("Content-Type", "application/json"),
+        ("Content-Disposition", "attachment"),
+    ] {
+        let site = Site::new(&[]);
+        site.origin.on("/", move |request| {
+            if request.header("if-none-match").is_some() {
+                Reply::status(304).header(name, value)
+            } else {
+                let nth = request.nth.to_string();
+                html(&nth).header("ETag", "\"1\"")
+            }
+        });
+        site.published(&[]);
+        assert_eq!(site.text("index.html"), "1", "{name}");
+        site.published(&[]);
+        assert_eq!(site.text("index.html"), "3", "{name}");
+    }
 }
 
 /// What the application said to one question confirms nothing that it was not asked.

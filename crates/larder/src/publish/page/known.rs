@@ -10,7 +10,6 @@ use crate::{
     },
 };
 use http::{HeaderMap, HeaderValue, header};
-use rules::surrogate;
 use std::fs;
 use tokio::task::spawn_blocking;
 
@@ -42,21 +41,6 @@ impl Publisher {
             && let Ok(value) = HeaderValue::from_str(&value)
         {
             fields.insert(name, value);
-        }
-    }
-
-    /// Notes that the application has confirmed the page. Its tags and groups may have changed.
-    pub(super) fn confirmed(&self, target: &str, fields: &HeaderMap) {
-        let mut book = self.book.borrow_mut();
-        let Some(page) = book.pages.get_mut(target) else {
-            return;
-        };
-        let (tags, groups) = (surrogate::tags(fields), surrogate::groups(fields));
-        if !tags.is_empty() {
-            page.tags = tags;
-        }
-        if !groups.is_empty() {
-            page.groups = groups;
         }
     }
 
