@@ -73,10 +73,14 @@ impl Publisher {
         if !stopped {
             self.drop_pages(&mut under, incomplete);
         }
-        // Also if it was told to stop: the manifest that is saved does not name these files any more, so that no later run
-        // would know whose they are.
-        self.drop_files()?;
-        self.save()?;
+        // Until the manifest names the new files, pages are answered with the old ones. It names these too, so that a later
+        // run knows whose they are if this one does not get to removing them.
+        let unused = self.unused();
+        self.save(&unused)?;
+        if !unused.is_empty() {
+            self.drop_files(&unused)?;
+            self.save(&[])?;
+        }
         if !stopped {
             self.journal.clear()?;
         }
@@ -150,40 +154,40 @@ impl Publisher {
         }
     }
 
-    /// Removes our own files that no page uses any more.
-    fn drop_files(&self) -> Result<(), FolderError> {
-        let mut book = self.book.borrow_mut();
-        let Book {
-            pages,
-            names,
-            files,
-            ..
-        } = &mut *book;
-        let used: HashSet<&String> = pages
+    /// Returns our own files that no page uses any more, in the order of their names.
+    fn unused(&self) -> Vec<String> {
+        let book = self.book.borrow();
+        let used: HashSet<&String> = book
+            .pages
             .values()
             .filter_map(|page| page.file.as_ref())
             .collect();
-        let unused: Vec<String> = files
-            .iter()
-            .filter(|file| !used.contains(file))
-            .cloned()
-            .collect();
+        let unused = book.files.iter().filter(|file| !used.contains(file));
+        let mut unused: Vec<String> = unused.cloned().collect();
+        unused.sort_unstable();
+        unused
+    }
+
+    fn drop_files(&self, unused: &[String]) -> Result<(), FolderError> {
+        let mut book = self.book.borrow_mut();
+        let Book { names, files, .. } = &mut *book;
         for file in unused {
-            self.folder.remove(&file)?;
-            names.forget(&file);
-            files.remove(&file);
+            self.folder.remove(file)?;
+            names.forget(file);
+            files.remove(file);
         }
         Ok(())
     }
 
-    /// Saves the manifest, if it has changed.
-    fn save(&self) -> Result<(), FolderError> {
+    /// Saves the manifest, if it has changed. `unused` files are about to be removed.
+    fn save(&self, unused: &[String]) -> Result<(), FolderError> {
         self.folder.settle()?;
         let mut book = self.book.borrow_mut();
         let manifest = Manifest {
             format: FORMAT,
             site: self.name.clone(),
             asked: self.asked.clone(),
+            unused: unused.to_vec(),
             pages: std::mem::take(&mut book.pages),
         };
         let text = manifest.to_text();

@@ -11,7 +11,7 @@ pub const FILE: &str = ".larder-publish.json";
 pub const FORMAT: u32 = 1;
 
 /// A site as it was published.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`FORMAT`].
     pub format: u32,
@@ -21,6 +21,9 @@ pub struct Manifest {
     /// earlier version did not write it.
     #[serde(default)]
     pub asked: String,
+    /// Files that no page has any more and that are about to be removed.
+    #[serde(default)]
+    pub unused: Vec<String>,
     /// Pages by their targets.
     pub pages: BTreeMap<String, Page>,
 }
@@ -102,6 +105,9 @@ impl Manifest {
             }
             page.check()?;
         }
+        for file in &manifest.unused {
+            check(file)?;
+        }
         Ok(manifest)
     }
 
@@ -109,11 +115,16 @@ impl Manifest {
     pub fn to_text(&self) -> String {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let mut text = format!(
-            "{{\"format\": {}, \"site\": {}, \"asked\": {}, \"pages\": {{",
+            "{{\"format\": {}, \"site\": {}, \"asked\": {}, ",
             self.format,
             quoted(&self.site),
             quoted(&self.asked)
         );
+        if !self.unused.is_empty() {
+            let unused: Vec<_> = self.unused.iter().map(|file| quoted(file)).collect();
+            text.push_str(&format!("\"unused\": [{}], ", unused.join(", ")));
+        }
+        text.push_str("\"pages\": {");
         for (index, (target, page)) in self.pages.iter().enumerate() {
             text.push_str(if index == 0 { "\n" } else { ",\n" });
             text.push_str(&quoted(target));
@@ -138,10 +149,15 @@ impl Page {
 
     /// Checks that the file is one that a page can have.
     pub(super) fn check(&self) -> Result<(), Unreadable> {
-        match &self.file {
-            Some(file) if !name::is_safe(file) => Err(Unreadable::File(file.clone())),
-            _ => Ok(()),
-        }
+        self.file.as_deref().map_or(Ok(()), check)
+    }
+}
+
+fn check(file: &str) -> Result<(), Unreadable> {
+    if name::is_safe(file) {
+        Ok(())
+    } else {
+        Err(Unreadable::File(file.to_owned()))
     }
 }
 
@@ -176,7 +192,9 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(pages in prop::collection::btree_map("/[ -~é]{0,8}", any_page(), 0..4)) {
-            let manifest = Manifest { format: FORMAT, site: "http://a/\"".to_owned(), asked: "1f".to_owned(), pages };
+            let unused = pages.keys().map(|target| format!("a{target}.b")).filter(|file| name::is_safe(file)).collect();
+            let (site, asked) = ("http://a/\"".to_owned(), "1f".to_owned());
+            let manifest = Manifest { format: FORMAT, site, asked, unused, pages };
             prop_assert_eq!(Manifest::read(manifest.to_text().as_bytes()).expect("ours"), manifest);
         }
 
@@ -209,6 +227,8 @@ mod tests {
                 .to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
+        let unused = "{\"format\":1,\"site\":\"x\",\"unused\":[\"../x\"],\"pages\":{}}";
+        assert!(Manifest::read(unused.as_bytes()).is_err());
         let more = with("{\"/x\":{\"status\":301,\"location\":\"/y\",\"unknown\":[1]}}");
         assert_eq!(Manifest::read(more.as_bytes()).expect("one").pages.len(), 1);
     }

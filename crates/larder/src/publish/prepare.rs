@@ -92,12 +92,11 @@ impl Book {
         run: &str,
         now: u64,
     ) -> Result<(Self, Journal), StartError> {
-        let (mut pages, saved) = read(&folder.path(manifest::FILE), asked)?;
+        let (manifest, saved) = read(&folder.path(manifest::FILE), asked)?;
         let (journal, left) = Journal::open(&folder.path(&format!("{OWN}/journal")), asked)?;
-        let mut files: HashSet<String> = pages
-            .values()
-            .filter_map(|page| page.file.clone())
-            .collect();
+        let mut pages = manifest.pages;
+        let named = pages.values().filter_map(|page| page.file.clone());
+        let mut files: HashSet<String> = named.chain(manifest.unused).collect();
         let resumed = take_up(folder, &mut pages, &mut files, &left, run, now);
         journal.begin(
             run,
@@ -127,21 +126,21 @@ impl Book {
     }
 }
 
-fn read(path: &Path, asked: &str) -> Result<(BTreeMap<String, Page>, String), StartError> {
+fn read(path: &Path, asked: &str) -> Result<(Manifest, String), StartError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
         Err(error) => return Err(StartError::Read(path.to_owned(), error)),
     };
     let manifest = Manifest::read(text.as_bytes());
-    let manifest = manifest.map_err(|why| StartError::Manifest(path.to_owned(), why))?;
+    let mut manifest = manifest.map_err(|why| StartError::Manifest(path.to_owned(), why))?;
     // Validators of answers to other questions are not to be trusted, although their files may be replaced.
-    let is_same = manifest.asked == asked;
-    let pages = manifest.pages.into_iter().map(|(target, page)| {
-        let page = if is_same { page } else { page.unvalidated() };
-        (target, page)
-    });
-    Ok((pages.collect(), text))
+    if manifest.asked != asked {
+        let pages = manifest.pages.into_iter();
+        let pages = pages.map(|(target, page)| (target, page.unvalidated()));
+        manifest.pages = pages.collect();
+    }
+    Ok((manifest, text))
 }
 
 /// Adds what was written but is not in the manifest. Returns the pages that need not be fetched again.

@@ -245,6 +245,44 @@ fn a_page_that_has_another_file_after_each_crash_leaves_none_behind() {
     assert_eq!(site.text("a.json"), "1");
 }
 
+/// Until a manifest names the new file, the page is answered with the old one.
+#[test]
+fn a_file_that_the_manifest_names_stays_until_the_manifest_does_not() {
+    let gate = Gate::new();
+    let site = published_and_gated(&gate);
+    let data = Reply::ok().header("Content-Type", "application/json");
+    site.origin.reply("/a", data.body("1"));
+    let process = site.start(&[]);
+    gate.wait_reached();
+    written(&site, &["a.json"]);
+    let manifest = site.folder.join(".larder-publish.json");
+    let text = fs::read(&manifest).expect("a manifest");
+    fs::remove_file(&manifest).expect("a manifest");
+    fs::create_dir_all(manifest.join("in the way")).expect("a folder");
+    gate.open();
+    assert_eq!(process.end(), Some(1));
+    assert!(site.folder.join("a.html").exists());
+    fs::remove_dir_all(&manifest).expect("a folder");
+    fs::write(&manifest, text).expect("a manifest");
+    site.published(&[]);
+    assert_eq!(site.files(), ["a.json", "index.html", "last.html"]);
+}
+
+#[test]
+fn a_file_that_was_not_removed_before_the_crash_is_removed_later() {
+    let site = Site::new(&[("/", &["/a"]), ("/a", &[])]);
+    site.published(&[]);
+    let before = site.text(".larder-publish.json");
+    let ended = before.replacen("\"pages\"", "\"unused\": [\"old/a.json\"], \"pages\"", 1);
+    fs::write(site.folder.join(".larder-publish.json"), ended).expect("a file");
+    fs::create_dir(site.folder.join("old")).expect("a folder");
+    fs::write(site.folder.join("old/a.json"), "1").expect("a file");
+    site.published(&[]);
+    assert_eq!(site.files(), ["a.html", "index.html"]);
+    assert!(!site.folder.join("old").exists());
+    assert_eq!(site.text(".larder-publish.json"), before);
+}
+
 #[test]
 fn a_file_that_was_to_be_replaced_in_the_crash_is_still_ours() {
     let site = Site::new(&[("/", &["/a"]), ("/a", &[])]);

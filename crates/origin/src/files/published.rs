@@ -63,7 +63,7 @@ pub(crate) struct Manifest {
     pages: HashMap<String, Page>,
     /// Paths that have pages for queries.
     with_queries: HashSet<String>,
-    /// The files of all pages.
+    /// The files of all pages, and those that were, and are about to be removed.
     files: HashSet<PathBuf>,
 }
 
@@ -79,6 +79,8 @@ pub(crate) enum Page {
 #[derive(Deserialize)]
 struct Written {
     format: u64,
+    #[serde(default)]
+    unused: Vec<PathBuf>,
     pages: BTreeMap<String, WrittenPage>,
 }
 
@@ -166,12 +168,18 @@ pub(crate) fn read(text: &[u8], length: u64) -> Result<Manifest, String> {
     if length > LARGEST {
         return Err(format!("it is larger than {LARGEST} bytes"));
     }
-    let Written { format, pages } =
-        serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let Written {
+        format,
+        unused,
+        pages,
+    } = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     if format != FORMAT {
         return Err(format!("its format is {format}, and {FORMAT} is known"));
     }
-    let mut manifest = Manifest::default();
+    let mut manifest = Manifest {
+        files: unused.into_iter().collect(),
+        ..Manifest::default()
+    };
     for (target, page) in pages {
         let Some(page) = page.meant() else { continue };
         if let Some((path, _)) = target.split_once('?') {
@@ -197,7 +205,7 @@ impl Manifest {
         }
     }
 
-    /// Whether the file is a page's own: it answers for that page only, and is no other file's neighbour.
+    /// Whether the file is a page's own, or was: it answers for that page only, and is no other file's neighbour.
     pub(crate) fn has_file(&self, file: &Path) -> bool {
         self.files.contains(file)
     }

@@ -16,7 +16,7 @@ fn manifest(text: &str) -> Result<Manifest, String> {
 #[test]
 fn what_is_written_is_meant_and_what_cannot_be_is_left_out() {
     let manifest = manifest(
-        r#"{ "format": 1, "site": "http://app", "later": true, "pages": {
+        r#"{ "format": 1, "site": "http://app", "later": true, "unused": ["was.html"], "pages": {
             "/": { "status": 200, "file": "index.html", "type": "text/plain", "length": 3, "hash": "x",
                 "fields": { "cache-control": "max-age=60", "set-cookie": "a=b", "content-length": "9" }, "tags": ["a", "b"] },
             "/list?page=2": { "status": 200, "file": "list?page=2.html" },
@@ -66,6 +66,9 @@ fn what_is_written_is_meant_and_what_cannot_be_is_left_out() {
     };
     assert_eq!(fields.get("content-type").expect("a type"), "text/x");
     assert_eq!(manifest.pages.len(), 5);
+    let owned =
+        ["index.html", "was.html", "others.html"].map(|file| manifest.has_file(file.as_ref()));
+    assert_eq!(owned, [true, true, false]);
     assert!(manifest.knows_queries("/list") && !manifest.knows_queries("/"));
 }
 
