@@ -30,7 +30,8 @@ impl Nginx {
             .replace("listen 80;", &format!("listen unix:{};", socket.display()));
         let config = format!(
             "daemon off;\nmaster_process off;\npid pid;\nerror_log error.log;\nevents {{}}\nhttp {{\n\
-             types {{ text/html html; text/css css; text/xml xml; application/json json; }}\naccess_log off;\n\
+             types {{ text/html html; text/css css; text/xml xml; application/json json; text/plain txt; application/pdf pdf; \
+             image/png png; font/ttf ttf; }}\naccess_log off;\n\
              client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5;\n{server}\n}}\n"
         );
         fs::write(folder.join("nginx.conf"), config).expect("a file");
@@ -81,6 +82,28 @@ pub(crate) const PAGES: [&str; 12] = [
     "/run.php",
 ];
 
+/// Pages whose names have another ending than their paths, or none, and whose queries are other pages.
+const TYPED: [(&str, &str); 18] = [
+    ("/shop.php", "text/html"),
+    ("/shop.php?page=2", "text/html"),
+    ("/shop.php?id=7", "application/json"),
+    ("/shop.php?as=pdf", "application/pdf"),
+    ("/feed", "text/html"),
+    ("/feed?type=rss", "application/rss+xml"),
+    ("/feed.php", "application/rss+xml"),
+    ("/up/a.svg", "text/plain"),
+    ("/up/a.html", "application/json"),
+    ("/notes.html", "text/html"),
+    ("/notes.html?v=2", "text/html"),
+    ("/logo", "image/png"),
+    ("/logo/", "image/png"),
+    ("/logo?big", "image/png"),
+    ("/readme", "text/plain"),
+    ("/readme/", "text/plain"),
+    ("/own.ttf", "font/ttf"),
+    ("/own.ttf?v=1", "font/ttf"),
+];
+
 #[test]
 fn nginx_serves_the_same_bodies() {
     let site = Site::new(&[("/", &PAGES)]);
@@ -93,13 +116,17 @@ fn nginx_serves_the_same_bodies() {
         .reply("/style.css?v=3", typed("text/css", "third"));
     site.origin
         .reply("/feed/", typed("application/rss+xml", "<rss/>"));
+    for (target, kind) in TYPED {
+        site.origin.reply(target, typed(kind, target));
+    }
     let listed = ["/items", "/items/1", "/list/", "/items?page=2", "/list.php"];
     for target in listed {
         let text = format!("[\"{target}\"]");
         site.origin.reply(target, typed("application/json", &text));
     }
     let others = ["/", "/style.css", "/style.css?v=3", "/feed/"];
-    site.published(&[&others[..], &listed].concat());
+    let named = TYPED.map(|(target, _)| target);
+    site.published(&[&others[..], &listed, &named].concat());
     let nginx = Nginx::start(&site.folder);
     let get = |target: &str| {
         let answer = nginx.get(target);
@@ -122,6 +149,17 @@ fn nginx_serves_the_same_bodies() {
         let text = format!("[\"{target}\"]");
         assert_eq!(get(target), expected(&text, "application/json"), "{target}");
     }
+    for (target, kind) in TYPED {
+        let kind = kind.replace("application/rss+xml", "text/xml");
+        assert_eq!(get(target), expected(target, &kind), "{target}");
+    }
+    let outside = "/?/../../../../etc/hostname";
+    assert_eq!(
+        get(outside).1,
+        site.text("index.html"),
+        "no file has such a name"
+    );
+    assert_eq!(get("/style.css?v=none").1, "plain");
     for hidden in ["/.larder-publish.json", "/.larder-publish/lock", "/none"] {
         assert_eq!(get(hidden).0, 404, "{hidden}");
     }
