@@ -19,23 +19,36 @@ use std::{
 const SETTLED: Duration = Duration::from_mins(1);
 
 /// The fields of an answer that belong to the page and not to its transfer.
-const KEPT: [HeaderName; 9] = [
+const KEPT: [HeaderName; 21] = [
     header::CACHE_CONTROL,
     header::CONTENT_DISPOSITION,
     header::CONTENT_LANGUAGE,
-    header::CONTENT_SECURITY_POLICY,
     header::LINK,
+    HeaderName::from_static("x-robots-tag"),
+    // What browsers may do with the page.
+    header::CONTENT_SECURITY_POLICY,
+    header::CONTENT_SECURITY_POLICY_REPORT_ONLY,
     header::REFERRER_POLICY,
-    header::ACCESS_CONTROL_ALLOW_ORIGIN,
+    header::STRICT_TRANSPORT_SECURITY,
+    header::X_CONTENT_TYPE_OPTIONS,
     header::X_FRAME_OPTIONS,
-    X_ROBOTS_TAG,
+    HeaderName::from_static("permissions-policy"),
+    HeaderName::from_static("service-worker-allowed"),
+    // What pages of other sites may do with it, and it with them.
+    header::ACCESS_CONTROL_ALLOW_ORIGIN,
+    header::ACCESS_CONTROL_EXPOSE_HEADERS,
+    HeaderName::from_static("cross-origin-embedder-policy"),
+    HeaderName::from_static("cross-origin-opener-policy"),
+    HeaderName::from_static("cross-origin-resource-policy"),
+    HeaderName::from_static("origin-agent-cluster"),
+    HeaderName::from_static("timing-allow-origin"),
+    HeaderName::from_static("x-permitted-cross-domain-policies"),
 ];
 /// The fields that address caches near the application (RFC 9213).
 const TARGETS: [HeaderName; 2] = [
     HeaderName::from_static("surrogate-control"),
     HeaderName::from_static("cdn-cache-control"),
 ];
-const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
 /// The kind of a page, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -41,6 +41,32 @@ fn serve(site: &Site) -> Larder {
     Command::serve(BINARY).config(&config).start()
 }
 
+/// What the application says of a page beside its content.
+const SAID: [(&str, &str); 22] = [
+    ("Cache-Control", "max-age=60"),
+    ("Content-Disposition", "inline"),
+    ("Content-Language", "en"),
+    ("Link", "</style.css>; rel=preload; as=style"),
+    ("X-Robots-Tag", "noindex"),
+    ("Content-Security-Policy", "default-src 'self'"),
+    ("Content-Security-Policy-Report-Only", "default-src 'none'"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Strict-Transport-Security", "max-age=31536000"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("X-Frame-Options", "DENY"),
+    ("Permissions-Policy", "camera=()"),
+    ("Service-Worker-Allowed", "/"),
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", "X-Own"),
+    ("Cross-Origin-Embedder-Policy", "require-corp"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-site"),
+    ("Origin-Agent-Cluster", "?1"),
+    ("Timing-Allow-Origin", "*"),
+    ("X-Permitted-Cross-Domain-Policies", "none"),
+    ("Cache-Groups", "\"front\", \"a \\\"b\\\"\""),
+];
+
 #[test]
 fn larder_serves_what_the_application_answered() {
     let site = Site::new(&[("/", &PAGES)]);
@@ -61,6 +87,11 @@ fn larder_serves_what_the_application_answered() {
     );
     let tagged = html("tagged").header("Surrogate-Key", "p-1 home");
     site.origin.reply("/tagged", tagged);
+    let said = html("said").header("Expires", "Thu, 01 Jan 2099 00:00:00 GMT");
+    let said = SAID
+        .iter()
+        .fold(said, |reply, (name, value)| reply.header(name, value));
+    site.origin.reply("/said", said);
     let more = [
         "/",
         "/feed/",
@@ -68,6 +99,7 @@ fn larder_serves_what_the_application_answered() {
         "/old",
         "/away",
         "/tagged",
+        "/said",
         "/a%2Fb",
     ];
     site.published(&more);
@@ -86,7 +118,7 @@ fn larder_serves_what_the_application_answered() {
     for hidden in ["/.larder-publish.json", "/.larder-publish/lock", "/none"] {
         assert_eq!(larder.get(hidden).send().status, 404, "{hidden}");
     }
-    // Its tags are there too.
+    // Its tags and groups are there too.
     let purge = |tag: &str| {
         let admin = tcp(&larder.admin());
         let done = Command::new(BINARY)
@@ -101,4 +133,13 @@ fn larder_serves_what_the_application_answered() {
         "the page with that tag"
     );
     assert_eq!(larder.get("/tagged").send().text(), "tagged");
+    let fields = |target: &str| {
+        let answer = larder.get(target).send();
+        SAID.map(|(name, _)| answer.header(name).map(str::to_owned))
+    };
+    assert_eq!(
+        fields("/said"),
+        SAID.map(|(_, value)| Some(value.to_owned()))
+    );
+    assert_eq!(larder.get("/said").send().header("expires"), None);
 }

@@ -94,6 +94,8 @@ struct WrittenPage {
     fields: BTreeMap<String, String>,
     #[serde(default)]
     tags: Vec<String>,
+    #[serde(default)]
+    groups: Vec<String>,
 }
 
 impl Published {
@@ -229,6 +231,11 @@ impl WrittenPage {
             let tags = field_value(&self.tags.join(", "))?;
             fields.append(HeaderName::from_static("cache-tag"), tags);
         }
+        if !self.groups.is_empty() {
+            let groups: Vec<_> = self.groups.iter().map(|group| string(group)).collect();
+            let groups = field_value(&groups.join(", "))?;
+            fields.append(HeaderName::from_static("cache-groups"), groups);
+        }
         match (self.status, self.file, self.location) {
             (200, Some(file), _) => {
                 let file = PathBuf::from(file);
@@ -251,6 +258,11 @@ impl WrittenPage {
 /// would be malformed (RFC 9113 section 8.2.1).
 fn field_value(text: &str) -> Option<HeaderValue> {
     HeaderValue::from_str(text.trim_matches([' ', '\t'])).ok()
+}
+
+/// Writes a string of a structured field (RFC 9651 section 4.1.6).
+fn string(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ fn what_is_written_is_meant_and_what_cannot_be_is_left_out() {
     let manifest = manifest(
         r#"{ "format": 1, "site": "http://app", "later": true, "unused": ["was.html"], "pages": {
             "/": { "status": 200, "file": "index.html", "type": "text/plain", "length": 3, "hash": "x",
-                "fields": { "cache-control": "max-age=60", "set-cookie": "a=b", "content-length": "9" }, "tags": ["a", "b"] },
+                "fields": { "cache-control": "max-age=60", "set-cookie": "a=b", "content-length": "9" }, "tags": ["a", "b"], "groups": ["c", "d \\ \"e\""] },
             "/list?page=2": { "status": 200, "file": "list?page=2.html" },
             "/old": { "status": 301, "location": "/new" },
             "/space": { "status": 301, "location": " /new\t", "type": "none", "tags": ["\ta "], "fields": { "x-a": "\t b c  ", "x-b": " " } },
@@ -40,8 +40,12 @@ fn what_is_written_is_meant_and_what_cannot_be_is_left_out() {
     };
     assert_eq!(file, Path::new("index.html"));
     let names: Vec<_> = fields.keys().map(HeaderName::as_str).collect();
-    assert_eq!(names, ["cache-control", "cache-tag", "content-type"]);
+    assert_eq!(
+        names,
+        ["cache-control", "cache-tag", "cache-groups", "content-type"]
+    );
     assert_eq!(fields.get("cache-tag").expect("tags"), "a, b");
+    assert_eq!(rules::surrogate::groups(fields), ["c", "d \\ \"e\""]);
     assert!(matches!(
         manifest.page("/%6Cist", Some("page=%32")),
         Some(Page::File(..))
