@@ -122,7 +122,7 @@ impl Manifest {
         );
         if !self.unused.is_empty() {
             let unused: Vec<_> = self.unused.iter().map(|file| quoted(file)).collect();
-            text.push_str(&format!("\"unused\": [{}], ", unused.join(", ")));
+            text.extend(["\"unused\": [", &unused.join(", "), "], "]);
         }
         text.push_str("\"pages\": {");
         for (index, (target, page)) in self.pages.iter().enumerate() {

@@ -95,8 +95,8 @@ impl Book {
         let (manifest, saved) = read(&folder.path(manifest::FILE), asked)?;
         let (journal, left) = Journal::open(&folder.path(&format!("{OWN}/journal")), asked)?;
         let mut pages = manifest.pages;
-        let named = pages.values().filter_map(|page| page.file.clone());
-        let mut files: HashSet<String> = named.chain(manifest.unused).collect();
+        let used = pages.values().filter_map(|page| page.file.clone());
+        let mut files: HashSet<String> = used.chain(manifest.unused).collect();
         let resumed = take_up(folder, &mut pages, &mut files, &left, run, now);
         journal.begin(
             run,
