@@ -270,6 +270,38 @@ fn values_and_includes_behind_text_that_looks_like_markup_have_their_place() {
     }
 }
 
+/// Neither a value nor a character reference hides that an address is code, nor does a document within an attribute.
+#[test]
+fn values_are_escaped_for_addresses_and_documents_that_hide_what_they_are() {
+    let (origin, larder) = start_with(ON);
+    let value = "$(QUERY_STRING{q})";
+    for (number, (before, query, expected)) in [
+        ("<a href=\"javascript&colon;f('", "')", "%5Cu0027%5Cu0029"),
+        ("<a href=\"java&#115;cript:f('", "')", "%5Cu0027%5Cu0029"),
+        ("<a href=\"", "javascript", "%6Aavascript"),
+        ("<a href=\"java", "script", "%73cript"),
+        ("<iframe srcdoc=\"<a href='", "javascript:", "javascript%3A"),
+        (
+            "<iframe srcdoc=\"<p onclick=&quot;f('",
+            "')",
+            "\\u0027\\u0029",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let target = format!("/{number}");
+        origin.reply(
+            &target,
+            page(format!("<esi:vars>{before}{value}</esi:vars>")),
+        );
+        assert_eq!(
+            text(&larder, &format!("{target}?q={query}")),
+            format!("{before}{expected}")
+        );
+    }
+}
+
 /// What one branch, side or default writes may be code where another writes an address.
 #[test]
 fn values_are_escaped_for_each_branch_that_may_stand_before_them() {
