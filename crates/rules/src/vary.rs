@@ -21,17 +21,25 @@ pub enum Nominated {
     Fields(Vec<HeaderName>),
 }
 
+impl Nominated {
+    /// The fields `names`, sorted and without repetition; perhaps none.
+    pub fn of(names: Vec<HeaderName>) -> Self {
+        if names.is_empty() {
+            Self::Nothing
+        } else {
+            Self::Fields(names)
+        }
+    }
+}
+
 /// Reads `Vary` over all its lines.
 pub fn nominated(response: &HeaderMap) -> Nominated {
     let Some(mut names) = members(response).collect::<Option<Vec<_>>>() else {
         return Nominated::Everything;
     };
-    if names.is_empty() {
-        return Nominated::Nothing;
-    }
     names.sort_unstable_by(|one, two| one.as_str().cmp(two.as_str()));
     names.dedup();
-    Nominated::Fields(names)
+    Nominated::of(names)
 }
 
 /// Whether `Vary` nominates everything, so that no request ever matches.

@@ -170,6 +170,7 @@ mod tls;
 mod told;
 mod trailers;
 mod try_chain;
+mod try_chain_codings;
 mod two_rules;
 mod unanswered;
 mod unkeyed;

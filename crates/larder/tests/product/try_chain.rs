@@ -7,7 +7,7 @@ use crate::{
 use std::path::Path;
 use testkit::{Larder, Origin, Reply};
 
-fn start(root: &Path, more: &str) -> (Origin, Larder) {
+pub(crate) fn start(root: &Path, more: &str) -> (Origin, Larder) {
     let config = format!(
         "[[origin]]\nname = \"static\"\nstatic = \"{}\"\n\
          [[origin]]\nname = \"app\"\nservers = \"{{origin}}\"\n\

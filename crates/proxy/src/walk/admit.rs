@@ -21,12 +21,13 @@ use crate::{
 use http::{Extensions, HeaderMap, Method, StatusCode, header};
 use lifetime::{freshness_site, is_no_file};
 use rules::{
+    coding::varies_by_coding,
     storable::{self, Exchange, NotStorable, SetCookie, Storable},
     time::Time,
     vary::{self, Nominated},
 };
 pub use settled::usual_type;
-use store::Variant;
+use store::{Stored, Variant};
 
 /// When an exchange with an origin took place.
 #[derive(Clone, Copy, Debug)]
@@ -176,6 +177,29 @@ pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
     selected_by(ask, nominated(ask, response))
 }
 
+/// Like [`variant`], for `fields` that were merged from those of `old` and the newly arrived `update`. `Accept-Encoding`
+/// that has not selected `old` and is not in the `Vary` of `update` is our own word to clients ([`coding::vary`]), and
+/// selects nothing as long as every client can be given the content.
+pub fn variant_after(
+    ask: &Ask,
+    old: &Stored,
+    update: &HeaderMap,
+    fields: &HeaderMap,
+) -> Option<Box<Variant>> {
+    let mut selected_before = old.variant.iter().flat_map(|by| &by.nominated);
+    let is_said = selected_before.any(|name| *name == header::ACCEPT_ENCODING)
+        || varies_by_coding(update)
+        || !coding::is_settled(ask, fields);
+    let nominated = match nominated(ask, fields) {
+        Nominated::Fields(mut names) if !is_said => {
+            names.retain(|name| *name != header::ACCEPT_ENCODING);
+            Nominated::of(names)
+        }
+        nominated => nominated,
+    };
+    selected_by(ask, nominated)
+}
+
 fn selected_by(ask: &Ask, nominated: Nominated) -> Option<Box<Variant>> {
     match nominated {
         Nominated::Fields(nominated) => {
@@ -207,9 +231,5 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
             FieldForwarding::ByClient => return Nominated::Everything,
         }
     }
-    if kept.is_empty() {
-        Nominated::Nothing
-    } else {
-        Nominated::Fields(kept)
-    }
+    Nominated::of(kept)
 }

@@ -105,7 +105,7 @@ fn says_of(
     }
     let is_same = validate::is_same_content(&head.headers, &fields);
     validate::freshen(&mut fields, &head.headers, &ask.site.targets);
-    let variant = admit::variant(ask, &fields);
+    let variant = admit::variant_after(ask, stored, &head.headers, &fields);
     // It varies by fields that did not select it when it was stored, so it is not known for which requests it was made.
     if variant != stored.variant && !is_same {
         return tiers::withdraw(worker, key, stored);

@@ -124,7 +124,7 @@ impl Fetch<'_> {
         let first_line = (stored.status, head.version);
         let updated = (&stored.fields, fields);
         let own = admit::own_updated(self.ask, first_line, storable, updated, &head.headers);
-        let variant = admit::variant(self.ask, fields);
+        let variant = admit::variant_after(self.ask, stored, &head.headers, fields);
         let of = (variant.as_deref(), self.ticket.log_at);
         let update = Update {
             log_at: self.ticket.log_at,

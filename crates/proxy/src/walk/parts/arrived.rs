@@ -181,7 +181,7 @@ impl Arrived {
             version: self.head.version,
             storable,
             fields: &fields,
-            variant: admit::variant(&self.ask, &fields),
+            variant: admit::variant_after(&self.ask, old, &self.head.headers, &fields),
             marks: self.marks_with(worker, old),
             body,
             at: self.times.response,
