@@ -22,14 +22,30 @@ fn the_origins_own_coding_is_kept_and_decoded_for_who_cannot_read_it() {
     let reply = page("").header("Content-Encoding", "gzip").body(&code);
     origin.reply("/", reply);
     for round in 0..2 {
-        for accepts in [BROWSER, "gzip", "gzip;q=0.1, br"] {
+        for accepts in [
+            BROWSER,
+            "gzip",
+            "gzip;q=0.1, br",
+            "gzip, *;q=0",
+            "gzip, identity;q=0",
+        ] {
             let answer = get(&larder, "/", accepts);
             assert_eq!(coding(&answer), "gzip", "{accepts}");
             assert_eq!(answer.body, code, "not redone: {accepts}");
             assert_eq!(answer.header("etag"), Some("\"v1\""));
             assert_eq!(answer.header("vary"), Some("Accept-Encoding"), "{round}");
         }
-        for accepts in ["br", "identity", "gzip;q=0", ""] {
+        for accepts in [
+            "br",
+            "identity",
+            "gzip;q=0",
+            "",
+            // RFC 9110 section 12.5.3: who accepts neither gets what everybody can read.
+            "br, *;q=0",
+            "identity;q=0, br",
+            "br, gzip;q=0, identity;q=0",
+            "*;q=0",
+        ] {
             let answer = get(&larder, "/", accepts);
             assert_eq!(coding(&answer), "identity", "{accepts}");
             assert_eq!(answer.text(), body, "{accepts}");
@@ -51,6 +67,24 @@ fn the_origins_own_coding_is_kept_and_decoded_for_who_cannot_read_it() {
     origin.reply("/file", file.body(&code));
     for _ in 0..2 {
         assert_eq!(larder.get("/file").send().body, code);
+    }
+}
+
+/// Also the client whose request brings the answer.
+#[test]
+fn who_refuses_the_origins_coding_gets_it_removed_on_a_miss() {
+    let (origin, larder) = start();
+    let body = text("miss", 5000);
+    let code = gzipped(&body);
+    origin.otherwise(move |_| page("").header("Content-Encoding", "gzip").body(&code));
+    for (path, accepts) in [
+        ("/1", "br, *;q=0"),
+        ("/2", "identity;q=0, br"),
+        ("/3", "*;q=0"),
+    ] {
+        let answer = get(&larder, path, accepts);
+        assert_eq!((coding(&answer), answer.text()), ("identity", body.clone()));
+        assert!(!answer.hit(), "{accepts}");
     }
 }
 

@@ -152,16 +152,17 @@ pub fn forbids<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
 }
 
 /// Returns the coding to remove from content with these fields, names in lower case with values, for a client that
-/// cannot read it; `None` if the content goes out as it is.
+/// does not accept it; `None` if the content goes out as it is.
 ///
 /// It is the only coding of the content, is known here, its type is on the list, and nothing forbids to transform it.
+/// The coding is removed even if the client does not accept identity either: then the choice is ours (RFC 9110 section
+/// 12.5.3), and everybody can read identity.
 pub fn to_decode<'a>(
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
     types: &[TypePattern],
     accepted: Accepted,
 ) -> Option<Coding> {
-    let coding = decodable(fields, types)?;
-    (accepted.takes(None) && !accepted.takes(Some(coding))).then_some(coding)
+    decodable(fields, types).filter(|coding| !accepted.takes(Some(*coding)))
 }
 
 /// The coding that can be removed from content with these fields for any client. See [`to_decode`].

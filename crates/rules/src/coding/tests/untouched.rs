@@ -207,7 +207,18 @@ fn what_can_be_decoded() {
         };
         let types = default_types();
         assert_eq!(decodable(lines(), &types), expected, "{fields:?}");
-        for (accepts, decodes) in [("gzip", false), ("br", true), ("br, identity;q=0", false)] {
+        for (accepts, decodes) in [
+            ("gzip", false),
+            ("gzip, identity;q=0", false),
+            ("gzip, *;q=0", false),
+            ("identity;q=0, *", false),
+            ("br", true),
+            // RFC 9110 section 12.5.3: nothing that there is can be accepted.
+            ("br, identity;q=0", true),
+            ("br, *;q=0", true),
+            ("br, gzip;q=0, identity;q=0", true),
+            ("*;q=0", true),
+        ] {
             let accepted = Accepted::read(&request(&[accepts]));
             let expected = expected.filter(|_| decodes);
             let found = to_decode(lines(), &types, accepted);
