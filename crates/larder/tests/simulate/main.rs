@@ -716,6 +716,48 @@ fn agrees_with_a_real_larder_about_its_own_log() {
     );
 }
 
+/// Logs of other servers have targets as clients wrote them.
+#[test]
+fn agrees_with_a_real_larder_about_targets_that_are_no_uris() {
+    let origin = Origin::start();
+    origin.otherwise(|_| Reply::ok().cache("max-age=60").body("x"));
+    let config = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n[[origin]]\nservers = \"{}\"\n[defaults]\nttl = \"60s\"\n",
+        origin.url()
+    );
+    let config = file("larder.toml", config);
+    let larder = Command::new(BINARY)
+        .args(["serve", "--config", text(&config)])
+        .start();
+    for (method, target, refused) in [
+        ("GET", "/graphql?variables={\"a\":1}", None),
+        ("GET", "/q?a=<b>", None),
+        ("HEAD", "/<script>", None),
+        ("GET", "/a`b\u{e9}", None),
+        ("POST", "/q?a=<b>", Some("bad-request")),
+        ("GET", "*", Some("target-form")),
+        ("GET", "ftp://a/", Some("target-form")),
+    ] {
+        let log = format!(
+            "192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] \"{method} {} HTTP/1.1\" 200 1 \"-\" \"-\"\n",
+            target.replace('"', "\\x22")
+        );
+        let log = file("access.log", log.repeat(2));
+        let report = report(&[text(&log), "--config", text(&config)]);
+        let reasons = report["refused"].as_array().expect("a list");
+        let why = reasons.first().and_then(|one| one["reason"].as_str());
+        assert_eq!(why, refused, "{method} {target}: {report}");
+        let answers = [(); 2].map(|()| larder.ask(method, target).send());
+        let is_refused = answers.iter().any(|answer| answer.status == 400);
+        assert_eq!(is_refused, refused.is_some(), "{method} {target}");
+        let hits = answers.iter().filter(|answer| {
+            let said = answer.joined("cache-status");
+            said.contains("; hit")
+        });
+        assert_eq!(report["base"]["hits"], hits.count(), "{method} {target}");
+    }
+}
+
 /// Requests that the server itself sends to HTTPS ask nobody.
 #[test]
 fn redirects_to_https_are_left_out() {

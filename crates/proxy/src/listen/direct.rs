@@ -22,8 +22,8 @@ mod sheets;
 mod wait;
 
 pub(super) use desk::Desk;
-pub use head::request;
 pub(super) use head::{encoded, request_line};
+pub use head::{read_target, request};
 pub use prepared::{Head, PackedHead, Prepared, PreparedHead};
 
 use super::{

@@ -60,7 +60,7 @@ impl Fault {
     }
 
     /// A token for `detail` in `Cache-Status` (RFC 9211 section 2.8).
-    fn detail(self) -> &'static str {
+    pub(super) fn detail(self) -> &'static str {
         match self {
             Self::Host(why) => why.detail(),
             Self::HostDiffers => "host-differs",

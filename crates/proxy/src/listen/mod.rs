@@ -52,7 +52,7 @@ pub use accept::accept_loop;
 pub use bind::{BindError, Bound, bind};
 pub use config::{Address, Limits, ListenConfig};
 pub use counters::Snapshot;
-pub use direct::{Head, PackedHead, Prepared, PreparedHead, request as parse_request};
+pub use direct::{Head, PackedHead, Prepared, PreparedHead, read_target, request as parse_request};
 pub use drain::{Drain, DrainSwitch, drain};
 pub use field_map::{PLACE, places};
 pub use interim::InterimSink;

@@ -2,9 +2,9 @@
 
 use super::Reader;
 use crate::simulate::log::Line;
-use http::{HeaderValue, Method, Request, Uri, header};
+use http::{HeaderValue, Method, Request, header};
 use proxy::{
-    listen::Connection,
+    listen::{Connection, read_target},
     replay::{Received, ReplayedRequest},
 };
 use rules::time::Time;
@@ -38,7 +38,7 @@ impl Reader {
         };
         let method = Method::from_bytes(&line.method.unwrap_or_default())
             .map_err(|_| refused("bad-request"))?;
-        let uri = Uri::try_from(&*target).map_err(|_| refused("bad-request"))?;
+        let uri = read_target(&method, &target).map_err(refused)?;
         let mut request = Request::new(());
         *request.method_mut() = method;
         let mut fields = line.request;

@@ -18,6 +18,7 @@ use origin::spares;
 use std::{cell::RefCell, mem::MaybeUninit, rc::Rc};
 
 pub(in crate::listen) use encoded::encoded;
+pub use encoded::read_target;
 pub(super) use fields::FieldSummary;
 pub(in crate::listen) use line::request_line;
 

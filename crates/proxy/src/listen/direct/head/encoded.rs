@@ -3,7 +3,7 @@
 //! logged.
 
 use super::line::request_line;
-use crate::listen::direct::page::Verb;
+use crate::listen::{check::check_target, direct::page::Verb, fault::Fault};
 use http::{Method, Uri};
 use rules::key;
 
@@ -12,6 +12,21 @@ pub(super) fn uri(target: &str) -> Option<Uri> {
     if let Ok(uri) = Uri::try_from(target)
         && target.is_ascii()
     {
+/// Reads the target of a request that came elsewhere as that of one that comes here: with its encoding where
+/// [`encoded`] makes one, and otherwise as `hyper` does.
+///
+/// # Errors
+/// Why it is refused, as written in `Cache-Status`.
+pub fn read_target(method: &Method, written: &[u8]) -> Result<Uri, &'static str> {
+    let read = match Verb::of(method) {
+        Some(_) => std::str::from_utf8(written).ok().and_then(uri),
+        None => Uri::try_from(written).ok(),
+    };
+    let read = read.ok_or("bad-request")?;
+    check_target(method, read.scheme_str(), read.path()).map_err(Fault::detail)?;
+    Ok(read)
+}
+
         return Some(uri);
     }
     Uri::try_from(key::encode_rest(target)).ok()
