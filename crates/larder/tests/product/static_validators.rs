@@ -5,7 +5,9 @@ use crate::{
     static_root::{fetched, folder, serve, serve_with, settled, write},
 };
 use std::{
-    fs::File,
+    fs::{self, File, Permissions},
+    io::Write as _,
+    os::unix::fs::PermissionsExt as _,
     time::{Duration, SystemTime},
 };
 use testkit::wait_until;
@@ -257,5 +259,43 @@ fn a_file_that_shrinks_while_it_is_sent_never_ends_as_if_it_were_whole() {
             1 << 20,
             "{more}: nothing half is stored"
         );
+    }
+}
+
+/// Length and date are those of before, as where a build gives all files the same date.
+#[test]
+fn a_file_with_other_content_never_ends_one_that_began_with_the_old() {
+    let root = folder(&[]);
+    let (path, length) = (root.join("large.bin"), 64 << 20);
+    let date = SystemTime::now() - Duration::from_hours(1);
+    let put = |letter: u8| {
+        let mut file = File::create(&path).expect("a file");
+        file.write_all(&vec![letter; length]).expect("room");
+        file.set_modified(date).expect("a date");
+    };
+    let changes: [(&str, &dyn Fn()); 4] = [
+        ("deleted", &|| fs::remove_file(&path).expect("deleted")),
+        ("linked", &|| {
+            fs::hard_link(&path, root.join("other.bin")).expect("linked");
+        }),
+        ("for fewer", &|| {
+            let few = Permissions::from_mode(0o600);
+            fs::set_permissions(&path, few).expect("for fewer");
+        }),
+        ("written", &|| put(b'b')),
+    ];
+    for (name, change) in changes {
+        let _ = fs::remove_file(&path);
+        put(b'a');
+        let larder = serve_with(&root, "[defaults]\ncache = false");
+        let ask = larder.get("/large.bin").header("Connection", "close");
+        let mut client = ask.begin();
+        let mut answer = client.read_head();
+        client.read_body_exactly(&mut answer, 1 << 20);
+        change();
+        let rest = client.read_to_end();
+        let is_whole = rest.len() == length - (1 << 20);
+        assert_eq!(is_whole, name != "written", "{name}: {}", rest.len());
+        assert!(rest.iter().all(|byte| *byte == b'a'), "{name}");
     }
 }

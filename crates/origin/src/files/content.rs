@@ -51,16 +51,18 @@ impl Content {
     }
 }
 
-/// Reads the piece of `file` from `at` to `end`. Blocks on the device.
+/// Reads the piece of `file` from `at` to `end`. Returns it, and what is known about the file afterwards. Blocks on the
+/// device.
 ///
 /// # Errors
 /// The device fails; or the file is no longer as in `facts` (`UnexpectedEof`), so that the bytes may belong to two
 /// contents.
-pub(crate) fn read(file: &File, facts: &Facts, at: u64, end: u64) -> io::Result<Bytes> {
+pub(crate) fn read(file: &File, facts: &Facts, at: u64, end: u64) -> io::Result<(Bytes, Facts)> {
     let mut piece = vec![0; usize::try_from(end.saturating_sub(at)).unwrap_or(0)];
     file.read_exact_at(&mut piece, at)?;
-    if Facts::of(&file.metadata()?).has_content_of(facts) {
-        Ok(piece.into())
+    let now = Facts::of(&file.metadata()?);
+    if now.has_content_of(facts) {
+        Ok((piece.into(), now))
     } else {
         Err(io::Error::new(
             io::ErrorKind::UnexpectedEof,
@@ -73,6 +75,7 @@ pub(crate) fn read(file: &File, facts: &Facts, at: u64, end: u64) -> io::Result<
 #[derive(Debug)]
 pub(crate) struct Streamed {
     file: Arc<File>,
+    /// As they were when the last piece was read: what explains one change does not explain the next.
     facts: Facts,
     at: u64,
     end: u64,
@@ -84,7 +87,7 @@ pub(crate) struct Streamed {
 }
 
 /// A piece that is being read, and its length.
-type Reading = (u64, JoinHandle<io::Result<Bytes>>);
+type Reading = (u64, JoinHandle<io::Result<(Bytes, Facts)>>);
 
 impl Streamed {
     /// See [`ResponseBody::read_little_if`].
@@ -125,7 +128,8 @@ impl Body for Streamed {
         let read = ready!(Pin::new(reading).poll(cx));
         this.reading = None;
         Poll::Ready(Some(match read {
-            Ok(Ok(piece)) => {
+            Ok(Ok((piece, facts))) => {
+                this.facts = facts;
                 this.at = this.at.saturating_add(piece.len() as u64);
                 Ok(Frame::data(piece))
             }

@@ -22,6 +22,17 @@ pub(crate) struct Facts {
     /// Last change of anything, by the kernel's own clock.
     changed: (i64, i64),
     inode: u64,
+    /// What else may have changed at the time of the last change.
+    about: About,
+}
+
+/// What a file has besides its content and is not named by, and of which a change explains a new time of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct About {
+    mode: u32,
+    owner: (u32, u32),
+    /// How many names it has: one less when it is deleted or when another takes its name.
+    names: u64,
 }
 
 impl Facts {
@@ -31,14 +42,23 @@ impl Facts {
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
             inode: metadata.ino(),
+            about: About {
+                mode: metadata.mode(),
+                owner: (metadata.uid(), metadata.gid()),
+                names: metadata.nlink(),
+            },
         }
     }
 
-    /// Whether the file is unchanged, except for its name and permissions.
+    /// Whether the file is unchanged, except that it lost or got a name, another owner or other permissions.
+    ///
+    /// The time of modification alone does not tell: a program that writes other content may set it back. Then only the
+    /// time of change is new, and nothing explains it. A new name instead of the old one is not told from that.
     pub(crate) fn has_content_of(&self, earlier: &Self) -> bool {
         self.length == earlier.length
             && self.modified == earlier.modified
             && self.inode == earlier.inode
+            && (self.changed == earlier.changed || self.about != earlier.about)
     }
 
     /// Whether its content was changed before that of `other`, to the second: not every program that copies times

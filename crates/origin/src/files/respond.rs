@@ -162,7 +162,7 @@ fn part(
     let content = match span {
         Some(span) if *method == Method::GET && sent <= AT_ONCE => {
             let end = span.last.saturating_add(1);
-            Content::Read(content::read(&chosen.file, &chosen.facts, span.first, end)?)
+            Content::Read(content::read(&chosen.file, &chosen.facts, span.first, end)?.0)
         }
         Some(span) if *method == Method::GET => {
             Content::Open(Arc::new(chosen.file), chosen.facts, span)
