@@ -179,6 +179,7 @@ fn targets_are_taken_in_their_encoded_form() {
     origin.otherwise(|request| counted(request).cache("max-age=60"));
     let rows = [
         ("/?q=\"a\"", "/?q=%22a%22"),
+        ("/a\"b", "/a%22b"),
         ("/caf\u{e9}", "/caf%C3%A9"),
         ("/a<b>?`\u{20ac}|^", "/a%3Cb%3E?%60%E2%82%AC|^"),
         ("http://own.test/\u{e9}?\"", "/%C3%A9?%22"),

@@ -9,9 +9,9 @@ use rules::key;
 
 /// The URI that `target` is or means; `None` if there is none.
 pub(super) fn uri(target: &str) -> Option<Uri> {
-    if let Ok(uri) = Uri::try_from(target)
-        && target.is_ascii()
-    {
+    Uri::try_from(key::encode_rest(target)).ok()
+}
+
 /// Reads the target of a request that came elsewhere as that of one that comes here: with its encoding where
 /// [`encoded`] makes one, and otherwise as `hyper` does.
 ///
@@ -25,11 +25,6 @@ pub fn read_target(method: &Method, written: &[u8]) -> Result<Uri, &'static str>
     let read = read.ok_or("bad-request")?;
     check_target(method, read.scheme_str(), read.path()).map_err(Fault::detail)?;
     Ok(read)
-}
-
-        return Some(uri);
-    }
-    Uri::try_from(key::encode_rest(target)).ok()
 }
 
 /// Returns input that begins with a head whose line needs its target encoded, with that done. The head is left to

@@ -51,6 +51,7 @@ fn a_head_is_read_as_it_came() {
 fn a_target_is_read_in_its_encoded_form() {
     for (target, expected) in [
         ("/?q=\"a\"", "/?q=%22a%22"),
+        ("/a\"b", "/a%22b"),
         ("/caf\u{e9}?\u{20ac}", "/caf%C3%A9?%E2%82%AC"),
         ("/<a>`%3C|^", "/%3Ca%3E%60%3C|^"),
         ("http://a.example/\u{e9}", "http://a.example/%C3%A9"),
