@@ -7,7 +7,7 @@ mod measured;
 use crate::{
     fault::Fault,
     plan::Plan,
-    worker::{self, Common, Engine},
+    worker::{self, Common, Engine, Present},
 };
 use gather::Gatherer;
 use std::{
@@ -56,6 +56,7 @@ pub fn run(plan: &Arc<Plan>, stop: &Stop, live: &mut dyn FnMut(Live<'_>)) -> io:
         begin: Instant::now(),
         begun: AtomicU64::new(0),
         chosen: AtomicU64::new(0),
+        present: Present::default(),
         agreed: OnceLock::new(),
         refused: OnceLock::new(),
         stop: Arc::clone(&stop.0),

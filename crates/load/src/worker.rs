@@ -2,6 +2,7 @@
 //! of requests that are left, if that is limited, and the position in a list.
 
 mod pace;
+mod present;
 mod queue;
 mod slice;
 mod user;
@@ -24,6 +25,7 @@ use std::{
 };
 use tokio::{runtime::Runtime, task::LocalSet};
 
+pub(crate) use present::Present;
 pub(crate) use slice::Slice;
 
 /// How often a worker checks the clock, and measures how late it does so.
@@ -51,6 +53,8 @@ pub(crate) struct Common {
     pub agreed: OnceLock<String>,
     /// Why the first TLS handshake that failed did, in words.
     pub refused: OnceLock<String>,
+    /// Users that are there.
+    pub present: Present,
     /// Set to end the run early.
     pub stop: Arc<AtomicBool>,
 }
@@ -67,7 +71,7 @@ pub(crate) struct Worker {
     flights: Vec<Cell<Option<Instant>>>,
     /// Number of askers that are not done.
     askers: Cell<usize>,
-    /// Number of users that have come and not gone.
+    /// Number of users that have come and not gone; in an open loop, of requests under way.
     users: Cell<usize>,
     random: RefCell<Rng>,
     pace: Option<Pace>,

@@ -51,7 +51,9 @@ fn a_closed_loop_asks_again_only_when_it_is_answered() {
     gate.wait_reached_by(3);
     assert_eq!(origin.requests("/"), 3, "three connections, three requests");
     gate.open();
-    assert_eq!(running.join().expect("a result")["targets"][0]["good"], 9);
+    let target = &running.join().expect("a result")["targets"][0];
+    assert_eq!(target["good"], 9);
+    assert_eq!(target["connections"]["peak"], 3, "although it is over soon");
 }
 
 /// Twenty requests on two connections, with these flags, before a server that answers nobody for a while.
@@ -90,6 +92,7 @@ fn an_open_loop_counts_from_when_a_request_was_due() {
     // One connection for each of the two workers: all but their first ones had to wait.
     assert_eq!(target["tool"]["queued"], 18);
     assert_eq!(target["tool"]["late_ms"]["count"], 2);
+    assert_eq!(target["connections"]["peak"], 2, "under way at once");
 
     // In a closed loop the stall counts once for each connection.
     let target = &stalled(&[])["targets"][0];

@@ -127,7 +127,6 @@ impl Gatherer {
                 processes: self.used.processes.max(used.processes),
             };
         }
-        self.measured.peak = self.measured.peak.max(point.users);
         live(Live {
             elapsed: point.to,
             point: &point,
@@ -168,6 +167,7 @@ impl Gatherer {
         measured.machine = self
             .machine
             .and_then(|before| MachineTime::now()?.busy_since(before));
+        measured.peak = self.common.present.most();
         measured.agreed = self.common.agreed.get().cloned();
         measured.refused = self.common.refused.get().cloned();
         measured.used = self.watch.is_some().then_some(self.used);

@@ -38,7 +38,7 @@ pub struct Measured {
     pub oldest: Duration,
     /// Whether requests hung until the end of an earlier run of the target.
     pub hung_before: bool,
-    /// The largest number of users at the same time.
+    /// The largest number of users at the same time; in an open loop, of requests under way.
     pub peak: usize,
     /// What the watched processes used.
     pub used: Option<Used>,

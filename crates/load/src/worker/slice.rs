@@ -1,7 +1,7 @@
 //! The counts that a worker hands over four times a second.
 
 use super::{SPAN, Worker, queue};
-use crate::{shape::Shape, tally::Tally, times::Times};
+use crate::{tally::Tally, times::Times};
 use rustix::time::{ClockId, clock_gettime};
 use std::{
     cell::Cell,
@@ -17,7 +17,7 @@ pub(crate) struct Slice {
     /// When it ended, since the beginning of the run.
     pub end: Duration,
     pub tally: Tally,
-    /// Users that were there, or connections in use, at its end.
+    /// Users that were there at its end; in an open loop, requests under way.
     pub users: usize,
     /// CPU time of the worker's thread in it.
     pub cpu: Duration,
@@ -107,21 +107,10 @@ impl Worker {
             span,
             end: now - self.common.begin,
             tally,
-            users: self.present(),
+            users: self.users.get(),
             cpu,
             waited,
             left,
-        }
-    }
-
-    fn present(&self) -> usize {
-        match self.common.plan.shape {
-            Shape::Open { .. } => self
-                .flights
-                .iter()
-                .filter(|one| one.get().is_some())
-                .count(),
-            _ => self.users.get(),
         }
     }
 

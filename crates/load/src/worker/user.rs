@@ -72,32 +72,34 @@ impl User {
     /// Asks again and again, on a connection that is open before the first request.
     async fn closed(&mut self) {
         let worker = Rc::clone(&self.worker);
-        worker.users.set(worker.users.get() + 1);
+        worker.come();
         if worker.common.plan.keep_alive {
             self.prepare().await;
         }
         while self.ask_when_allowed().await {}
-        worker.users.set(worker.users.get() - 1);
+        worker.go();
     }
 
     /// Asks again and again, with a random rest of up to `pause` between two requests.
     async fn rested(&mut self, pause: Duration) {
         let worker = Rc::clone(&self.worker);
-        worker.users.set(worker.users.get() + 1);
+        worker.come();
         while self.ask_when_allowed().await {
             if !pause.is_zero() {
                 let rest = pause.mul_f64(worker.random.borrow_mut().f64());
                 tokio::time::sleep(rest).await;
             }
         }
-        worker.users.set(worker.users.get() - 1);
+        worker.go();
     }
 
     /// Asks for requests as they become due.
     async fn open(&mut self) {
         let worker = Rc::clone(&self.worker);
         while let Some(due) = worker.queue.next().await {
+            worker.come();
             self.ask(due).await;
+            worker.go();
         }
     }
 
