@@ -562,6 +562,19 @@ fn plain_requests_may_be_sent_to_https() {
     assert!(origin.all().is_empty());
 }
 
+/// RFC 6797 section 7.2: what says to come by HTTPS only is said by HTTPS only.
+#[test]
+fn a_redirect_to_https_does_not_say_to_come_by_it_only() {
+    let (_origin, larder) = site(
+        NOTHING,
+        "[defaults]\nredirect_https = true\nresponse_headers.set = [\"Strict-Transport-Security: max-age=60\", \"X-Own: 1\"]\n",
+    );
+    let answer = larder.get("/a").send();
+    assert_eq!(answer.status, 301);
+    assert_eq!(answer.header("strict-transport-security"), None);
+    assert_eq!(answer.header("x-own"), Some("1"), "all else is");
+}
+
 /// Whatever is asked for, and however.
 #[test]
 fn every_plain_request_is_sent_to_https_or_refused() {

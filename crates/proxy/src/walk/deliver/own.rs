@@ -157,7 +157,7 @@ pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     if let Ok(location) = HeaderValue::try_from(format!("https://{host}{target}")) {
         fields.insert(header::LOCATION, location);
     }
-    finish(
+    let mut answer = finish(
         worker,
         ask,
         status,
@@ -165,7 +165,12 @@ pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
         Content::Empty,
         &Outcome::OWN,
         Duration::ZERO,
-    )
+    );
+    // RFC 6797 section 7.2: what a site says by HTTPS must not be said by HTTP.
+    answer
+        .headers_mut()
+        .remove(header::STRICT_TRANSPORT_SECURITY);
+    answer
 }
 
 /// An answer to `HEAD` has no content (RFC 9110 section 9.3.2).
