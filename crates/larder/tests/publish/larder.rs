@@ -67,8 +67,20 @@ const SAID: [(&str, &str); 22] = [
     ("Cache-Groups", "\"front\", \"a \\\"b\\\"\""),
 ];
 
-#[test]
-fn larder_serves_what_the_application_answered() {
+/// Targets of [`site_of_all_kinds`] beside [`PAGES`].
+const MORE: [&str; 8] = [
+    "/",
+    "/feed/",
+    "/data.css",
+    "/old",
+    "/away",
+    "/tagged",
+    "/said",
+    "/a%2Fb",
+];
+
+/// A site with pages of all kinds, a redirect within it and one to elsewhere.
+fn site_of_all_kinds() -> Site {
     let site = Site::new(&[("/", &PAGES)]);
     site.origin
         .otherwise(|request| html(&format!("page {}", request.target)));
@@ -92,19 +104,15 @@ fn larder_serves_what_the_application_answered() {
         .iter()
         .fold(said, |reply, (name, value)| reply.header(name, value));
     site.origin.reply("/said", said);
-    let more = [
-        "/",
-        "/feed/",
-        "/data.css",
-        "/old",
-        "/away",
-        "/tagged",
-        "/said",
-        "/a%2Fb",
-    ];
-    site.published(&more);
+    site
+}
+
+#[test]
+fn larder_serves_what_the_application_answered() {
+    let site = site_of_all_kinds();
+    site.published(&MORE);
     let targets: Vec<_> = site.manifest().into_keys().collect();
-    assert_eq!(targets.len(), PAGES.len() + more.len(), "{targets:?}");
+    assert_eq!(targets.len(), PAGES.len() + MORE.len(), "{targets:?}");
     // The application's own words, and then Larder's from the folder.
     let mut application = testkit::Client::connect(site.origin.address());
     let asked: BTreeMap<_, _> = targets
