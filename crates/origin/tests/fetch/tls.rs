@@ -24,7 +24,7 @@ use tokio::{
     sync::Notify,
     task::spawn_local,
 };
-use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
+use tokio_rustls::{LazyConfigAcceptor, StartHandshake, server::TlsStream};
 
 /// A server that offers these protocols in the handshake, and is asked by this one.
 async fn offering(authority: &Authority, offered: &[&[u8]], protocol: &Protocol) -> Arc<Origin> {
@@ -293,6 +293,13 @@ fn a_server_that_speaks_http2_unasked_to_an_upgrade_does_not_fail() {
     });
 }
 
+/// Whether the client that began this handshake offers HTTP/2.
+fn offers_http2(begun: &StartHandshake<TcpStream>) -> bool {
+    let hello = begun.client_hello();
+    let list = hello.alpn();
+    list.is_some_and(|mut list| list.any(|name| name == b"h2"))
+}
+
 /// A server that speaks HTTP/2 also to who does not offer that.
 async fn speaks_http2(authority: &Authority) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -302,11 +309,11 @@ async fn speaks_http2(authority: &Authority) -> SocketAddr {
         while let Ok((stream, _)) = listener.accept().await {
             let begun = LazyConfigAcceptor::new(Acceptor::default(), stream);
             let begun = begun.await.unwrap();
-            let hello = begun.client_hello();
-            let offers_h2 = hello
-                .alpn()
-                .is_some_and(|mut list| list.any(|name| name == b"h2"));
-            let acceptor = if offers_h2 { &chooses } else { &silent };
+            let acceptor = if offers_http2(&begun) {
+                &chooses
+            } else {
+                &silent
+            };
             let config = Arc::clone(acceptor.config());
             let stream = begun.into_stream(config).await.unwrap();
             let builder = conn::http2::Builder::new(Local);
@@ -388,11 +395,7 @@ async fn hangs_up(authority: &Authority) -> SocketAddr {
         while let Ok((stream, _)) = listener.accept().await {
             let begun = LazyConfigAcceptor::new(Acceptor::default(), stream);
             let begun = begun.await.unwrap();
-            let hello = begun.client_hello();
-            let offers_h2 = hello
-                .alpn()
-                .is_some_and(|mut list| list.any(|name| name == b"h2"));
-            if !offers_h2 {
+            if !offers_http2(&begun) {
                 continue;
             }
             let config = Arc::clone(acceptor.config());

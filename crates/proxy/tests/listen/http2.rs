@@ -411,7 +411,6 @@ fn some_resets_are_no_storm() {
     }
 }
 
-/// RFC 9113 section 5.1: nothing may follow on a stream that was reset.
 /// What comes for a stream that has its answer was on its way, and is nobody's fault (RFC 9113 section 5.1).
 #[test]
 fn content_of_answered_requests_ends_no_other_stream() {

@@ -144,7 +144,7 @@ fn pass_on(
 }
 
 /// Whether 101 with these fields switches to a protocol that the client asked for (RFC 9110 section 7.8). If it names
-/// none, it is believed. A switch to `h2c` is not: `beside::protocol` offers it to no origin, but the application may
+/// none, it is believed. A switch to `h2c` is not: `ask::protocol` offers it to no origin, but the application may
 /// find the offer where we do not.
 fn is_to_what_was_asked(fields: &HeaderMap, client: &Upgrade) -> bool {
     let lines = fields.get_all(header::UPGRADE).iter();
