@@ -10,7 +10,7 @@ mod tests;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use names::{KNOWN, SPELLED, code};
+use names::{KNOWN, Known, SPELLED, code};
 
 /// More fields than a response can have arrived with. Packed bytes with more were not written by us, and a `HeaderMap`
 /// can hold only so many.
@@ -51,22 +51,21 @@ impl Fields {
     /// is not valid for a field: whoever has `Fields` may send them as they are.
     pub(crate) fn from_packed(bytes: Bytes) -> Option<Self> {
         let fields = Self { bytes };
-        let end = fields.walk().take(MOST).last();
-        let end = end.map_or(0, |(_, _, end)| end);
-        let is_whole = end == fields.bytes.len();
-        let are_sound = is_whole && fields.walk().all(|field| fields.is_sound(field));
+        let mut walk = fields.walk();
+        let are_sound = (&mut walk).take(MOST).all(|field| fields.is_sound(&field));
+        let are_sound = are_sound && walk.rest.is_empty();
         are_sound.then_some(fields)
     }
 
     /// Whether name and value are valid for a field.
-    fn is_sound(&self, (name, start, end): (Name<'_>, usize, usize)) -> bool {
+    fn is_sound(&self, (name, value): &(Name<'_>, &[u8])) -> bool {
         let is_name = match name {
             Name::Known(_) => true,
             // `from_lowercase` accepts `"` in a name (RFC 9110 section 5.6.2 does not).
             Name::Spelled(spelled) => HeaderName::from_bytes(spelled)
-                .is_ok_and(|name| name.as_str().as_bytes() == spelled),
+                .is_ok_and(|name| name.as_str().as_bytes() == *spelled),
         };
-        is_name && HeaderValue::from_maybe_shared(self.bytes.slice(start..end)).is_ok()
+        is_name && self.value(value).is_some()
     }
 
     /// The packed bytes, for tiers below memory.
@@ -77,12 +76,12 @@ impl Fields {
     /// Builds the map again, with room for `more` fields. Values share the packed bytes.
     pub fn unpack(&self, more: usize) -> HeaderMap {
         let mut map = HeaderMap::with_capacity(self.count() + more);
-        for (name, start, end) in self.walk() {
-            let Ok(value) = HeaderValue::from_maybe_shared(self.bytes.slice(start..end)) else {
+        for (name, value) in self.walk() {
+            let Some(value) = self.value(value) else {
                 continue;
             };
             match name {
-                Name::Known(known) => map.append(known, value),
+                Name::Known(known) => map.append(&known.name, value),
                 Name::Spelled(spelled) => match HeaderName::from_bytes(spelled) {
                     Ok(name) => map.append(name, value),
                     Err(_) => continue,
@@ -94,23 +93,34 @@ impl Fields {
 
     /// The first value of `name`.
     pub fn get(&self, name: &HeaderName) -> Option<HeaderValue> {
-        let (_, start, end) = self.walk().find(|(found, ..)| found.is(name))?;
-        HeaderValue::from_maybe_shared(self.bytes.slice(start..end)).ok()
+        self.value(self.get_bytes(name)?)
     }
 
     /// The first value of `name`, as borrowed bytes.
     pub fn get_bytes(&self, name: &HeaderName) -> Option<&[u8]> {
-        let (_, start, end) = self.walk().find(|(found, ..)| found.is(name))?;
-        self.bytes.get(start..end)
+        let (_, value) = self.walk().find(|(found, _)| found.is(name))?;
+        Some(value)
+    }
+
+    /// Whether one of `names` is there.
+    #[inline]
+    pub fn has_any(&self, names: &[HeaderName]) -> bool {
+        self.walk()
+            .any(|(found, _)| names.iter().any(|name| found.is(name)))
     }
 
     /// The names, in lower case, and values, one item for each line.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let value = |start, end| self.bytes.get(start..end).unwrap_or_default();
-        self.walk().map(move |(name, start, end)| match name {
-            Name::Known(known) => (known.as_str().as_bytes(), value(start, end)),
-            Name::Spelled(spelled) => (spelled, value(start, end)),
+        self.walk().map(|(name, value)| match name {
+            Name::Known(known) => (known.text.as_bytes(), value),
+            Name::Spelled(spelled) => (spelled, value),
         })
+    }
+
+    /// `value`, which is a part of the packed bytes, as a value that shares them.
+    fn value(&self, value: &[u8]) -> Option<HeaderValue> {
+        HeaderValue::from_maybe_shared(self.bytes.slice_ref(value)).ok()
     }
 
     /// Returns the same fields and `body` in one allocation, so that what a hit reads lies together.
@@ -146,10 +156,7 @@ impl Fields {
     }
 
     fn walk(&self) -> Walk<'_> {
-        Walk {
-            bytes: &self.bytes,
-            at: 0,
-        }
+        Walk { rest: &self.bytes }
     }
 }
 
@@ -169,60 +176,57 @@ fn push(bytes: &mut Vec<u8>, what: &[u8]) {
 
 /// A field's name as stored.
 enum Name<'a> {
-    Known(&'static HeaderName),
+    Known(&'static Known),
     Spelled(&'a [u8]),
 }
 
 impl Name<'_> {
+    #[inline]
     fn is(&self, name: &HeaderName) -> bool {
         match self {
-            Self::Known(known) => *known == name,
+            Self::Known(known) => known.name == name,
             Self::Spelled(spelled) => *spelled == name.as_str().as_bytes(),
         }
     }
 }
 
-/// Steps through packed fields: name, and start and end of the value. Ends early at bytes that are not valid.
+/// Steps through packed fields: name and value. Ends early at bytes that are not valid.
 struct Walk<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Walk<'a> {
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let taken = self.bytes.get(self.at..self.at.checked_add(length)?)?;
-        self.at += length;
-        Some(taken)
-    }
-
-    fn length(&mut self) -> Option<usize> {
-        let [high, low] = *self.take(2)? else {
-            return None;
-        };
-        match u16::from_be_bytes([high, low]) {
-            LONG => {
-                let length = *self.take(4)?.first_chunk()?;
-                usize::try_from(u32::from_be_bytes(length)).ok()
-            }
-            length => Some(usize::from(length)),
-        }
-    }
+    rest: &'a [u8],
 }
 
 impl<'a> Iterator for Walk<'a> {
-    type Item = (Name<'a>, usize, usize);
+    type Item = (Name<'a>, &'a [u8]);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let [code] = *self.take(1)? else { return None };
-        let name = if code == SPELLED {
-            let length = self.length()?;
-            Name::Spelled(self.take(length)?)
-        } else {
-            Name::Known(KNOWN.get(usize::from(code) - 1)?)
+        let (code, rest) = self.rest.split_first()?;
+        let (name, rest) = match *code {
+            SPELLED => {
+                let (spelled, rest) = take(rest)?;
+                (Name::Spelled(spelled), rest)
+            }
+            code => (Name::Known(KNOWN.get(usize::from(code) - 1)?), rest),
         };
-        let length = self.length()?;
-        let start = self.at;
-        self.take(length)?;
-        Some((name, start, self.at))
+        let (value, rest) = take(rest)?;
+        self.rest = rest;
+        Some((name, value))
     }
+}
+
+/// Splits off what was [`push`]ed at the beginning of `bytes`.
+#[inline]
+fn take(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    match u16::from_be_bytes(*length) {
+        LONG => take_long(rest),
+        length => rest.split_at_checked(usize::from(length)),
+    }
+}
+
+#[cold]
+fn take_long(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+    rest.split_at_checked(length)
 }

@@ -1,51 +1,63 @@
 //! Well-known field names, and the byte that each is stored as.
 
-use http::{HeaderName, header};
+use http::HeaderName;
 use std::sync::LazyLock;
+
+/// A well-known name. A `HeaderName` would have to look for its text.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) name: HeaderName,
+    pub(super) text: &'static str,
+}
+
+const fn known(text: &'static str) -> Known {
+    let name = HeaderName::from_static(text);
+    Known { name, text }
+}
 
 /// Names that are stored as their index plus one. The list may only grow, and its order is fixed: tiers below memory
 /// keep packed fields.
-pub(super) static KNOWN: [HeaderName; 40] = [
-    header::ACCEPT_RANGES,
-    header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
-    header::ACCESS_CONTROL_ALLOW_HEADERS,
-    header::ACCESS_CONTROL_ALLOW_METHODS,
-    header::ACCESS_CONTROL_ALLOW_ORIGIN,
-    header::ACCESS_CONTROL_EXPOSE_HEADERS,
-    header::ACCESS_CONTROL_MAX_AGE,
-    header::AGE,
-    header::ALLOW,
-    header::ALT_SVC,
-    header::CACHE_CONTROL,
-    header::CONTENT_DISPOSITION,
-    header::CONTENT_ENCODING,
-    header::CONTENT_LANGUAGE,
-    header::CONTENT_LENGTH,
-    header::CONTENT_LOCATION,
-    header::CONTENT_RANGE,
-    header::CONTENT_SECURITY_POLICY,
-    header::CONTENT_TYPE,
-    header::DATE,
-    header::ETAG,
-    header::EXPIRES,
-    header::LAST_MODIFIED,
-    header::LINK,
-    header::LOCATION,
-    header::PRAGMA,
-    header::REFERRER_POLICY,
-    header::RETRY_AFTER,
-    header::SERVER,
-    header::SET_COOKIE,
-    header::STRICT_TRANSPORT_SECURITY,
-    header::TRAILER,
-    header::VARY,
-    header::VIA,
-    header::WARNING,
-    header::WWW_AUTHENTICATE,
-    header::X_CONTENT_TYPE_OPTIONS,
-    header::X_DNS_PREFETCH_CONTROL,
-    header::X_FRAME_OPTIONS,
-    header::X_XSS_PROTECTION,
+pub(super) static KNOWN: [Known; 40] = [
+    known("accept-ranges"),
+    known("access-control-allow-credentials"),
+    known("access-control-allow-headers"),
+    known("access-control-allow-methods"),
+    known("access-control-allow-origin"),
+    known("access-control-expose-headers"),
+    known("access-control-max-age"),
+    known("age"),
+    known("allow"),
+    known("alt-svc"),
+    known("cache-control"),
+    known("content-disposition"),
+    known("content-encoding"),
+    known("content-language"),
+    known("content-length"),
+    known("content-location"),
+    known("content-range"),
+    known("content-security-policy"),
+    known("content-type"),
+    known("date"),
+    known("etag"),
+    known("expires"),
+    known("last-modified"),
+    known("link"),
+    known("location"),
+    known("pragma"),
+    known("referrer-policy"),
+    known("retry-after"),
+    known("server"),
+    known("set-cookie"),
+    known("strict-transport-security"),
+    known("trailer"),
+    known("vary"),
+    known("via"),
+    known("warning"),
+    known("www-authenticate"),
+    known("x-content-type-options"),
+    known("x-dns-prefetch-control"),
+    known("x-frame-options"),
+    known("x-xss-protection"),
 ];
 
 /// The code before a name that is spelled out.
@@ -53,9 +65,9 @@ pub(super) const SPELLED: u8 = 0;
 
 /// The names of [`KNOWN`] with their codes, by length: few names are equally long.
 static BY_LENGTH: LazyLock<Vec<Vec<(&'static HeaderName, u8)>>> = LazyLock::new(|| {
-    let longest = KNOWN.iter().map(|name| name.as_str().len()).max();
+    let longest = KNOWN.iter().map(|known| known.text.len()).max();
     let lengths = 0..=longest.unwrap_or_default();
-    let coded = || KNOWN.iter().zip(SPELLED + 1..);
+    let coded = || KNOWN.iter().map(|known| &known.name).zip(SPELLED + 1..);
     let of = |length| coded().filter(move |(name, _)| name.as_str().len() == length);
     lengths.map(|length| of(length).collect()).collect()
 });

@@ -28,9 +28,7 @@ impl PackedHead {
         anew: &'static [HeaderName; ANEW],
         content: u64,
     ) -> Option<Self> {
-        let is_anew = |name: &[u8]| anew.iter().any(|anew| anew.as_str().as_bytes() == name);
-        let mut fields = stored.fields.iter();
-        let is_fit = !has_no_content(stored.status) && !fields.any(|(name, _)| is_anew(name));
+        let is_fit = !has_no_content(stored.status) && !stored.fields.has_any(anew);
         is_fit.then(|| Self {
             stored: stored.clone(),
             anew,
