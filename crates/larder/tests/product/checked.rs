@@ -590,6 +590,59 @@ fn a_choice_in_a_path_is_told_as_several_paths() {
     assert_eq!(faults(&route(proposal)), "");
 }
 
+/// Also where it is the only text of a list, and in the names of files, of which a choice would guard none.
+#[test]
+fn a_choice_in_a_name_is_told_as_several_names() {
+    let folder = scratch_dir();
+    let root = folder.display();
+    let scripts = format!("[[origin]]\nfastcgi = \"unix:/run/x\"\nroot = \"{root}\"\n");
+    for (before, key, written, proposal) in [
+        (ORIGIN, "bypass.cookies", "{a,b}", "[\"a\", \"b\"]"),
+        (ORIGIN, "bypass.query", "x{a,b}=1", "[\"xa=1\", \"xb=1\"]"),
+        (ORIGIN, "key.cookies", "{a,b}", "[\"a\", \"b\"]"),
+        (ORIGIN, "key.query", "utm_{a,b}", "[\"utm_a\", \"utm_b\"]"),
+        (&scripts, "no_file", "*.{sql,bak}", "[\"*.sql\", \"*.bak\"]"),
+    ] {
+        let table = if key == "no_file" { "" } else { "[defaults]\n" };
+        let rules = |value: &str| format!("{before}{table}{key} = {value}\n");
+        let said = faults(&rules(&format!("{written:?}")));
+        let last = key.rsplit('.').next().unwrap();
+        let told = said.contains("does not stand for either");
+        assert!(
+            told && said.contains(&format!("write `{last} = {proposal}`")),
+            "{said}"
+        );
+        assert_eq!(faults(&rules(proposal)), "", "{key}");
+    }
+}
+
+/// A number in quotes is answered with one that the setting takes.
+#[test]
+fn a_number_in_quotes_is_answered_within_its_bounds() {
+    for (written, instead) in [
+        ("connections = \"0\"", "connections = 1"),
+        ("connections = \"7\"", "connections = 7"),
+        ("header_count = \"5\"", "header_count = 16"),
+        ("header_count = \"99999\"", "header_count = 10000"),
+        ("http2_resets = \"0\"", "http2_resets = 0"),
+    ] {
+        let said = faults(&format!("{ORIGIN}[limits]\n{written}\n"));
+        assert!(
+            said.contains(&format!("write `{instead}`")),
+            "{written}: {said}"
+        );
+        assert_eq!(faults(&format!("{ORIGIN}[limits]\n{instead}\n")), "");
+    }
+}
+
+/// Case does not count in a scheme (RFC 3986 section 3.1).
+#[test]
+fn a_scheme_may_be_in_capitals() {
+    let loud = "[[origin]]\nservers = \"HTTPS://App.example\"\n\
+                [purge]\npeers = \"Http://10.0.0.2:9180\"\n";
+    assert_eq!(faults(loud), "");
+}
+
 /// A rule that never holds protects nothing.
 #[test]
 fn expressions_cover_whole_values() {

@@ -99,7 +99,7 @@ pub(super) fn concurrency(written: &written::Origin, sink: &mut Sink<'_>) -> Con
     let queue = written.queue.as_ref();
     let length = queue.and_then(|queue| queue.length.as_ref());
     ConcurrencyLimits {
-        most: sink.at_least(1, "most_concurrent", most, usual.most as u32) as usize,
+        most: sink.bounded("most_concurrent", most, usual.most as u32) as usize,
         queue: length.map_or(usual.queue, |count| count.value.0 as usize),
         queue_time: time(
             queue.and_then(|queue| queue.time.as_ref()),
@@ -222,8 +222,8 @@ fn active(written: &written::Health, sink: &mut Sink<'_>) -> ActiveHealth {
             written.timeout.as_ref(),
             Duration::from_secs(2),
         ),
-        healthy_after: sink.at_least(1, "healthy_after", written.healthy_after.as_ref(), 2),
-        unhealthy_after: sink.at_least(1, "unhealthy_after", written.unhealthy_after.as_ref(), 3),
+        healthy_after: sink.bounded("healthy_after", written.healthy_after.as_ref(), 2),
+        unhealthy_after: sink.bounded("unhealthy_after", written.unhealthy_after.as_ref(), 3),
         status: status.map_or(200..=299, |status| range(status.value)),
     }
 }

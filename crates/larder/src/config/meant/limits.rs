@@ -6,17 +6,13 @@ use crate::config::{
     value::{Text, TimeLimit},
     written,
 };
-use std::{ops::RangeInclusive, time::Duration};
+use std::time::Duration;
 
 /// The least `header_size`: an ordinary browser needs this much.
 const LEAST_HEADER: u64 = 8 << 10;
 
 /// The least `target_length`: an ordinary search form needs this much.
 const LEAST_TARGET: u64 = 64;
-
-/// Bounds of `header_count`. An ordinary browser sends as many as the least. Room for the most is allocated before a
-/// head is read.
-const FIELDS: RangeInclusive<u32> = 16..=10_000;
 
 const DEFAULT_DRAIN: Duration = Duration::from_secs(30);
 
@@ -41,8 +37,8 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
     let header_size = written.header_size.as_ref();
     let target = written.target_length.as_ref();
     let headers = written.header_count.as_ref();
-    let headers = sink.within(&FIELDS, "header_count", headers, usual.headers as u32);
-    let mut least = |key, count, usual| sink.at_least(1, key, count, usual);
+    let headers = sink.bounded("header_count", headers, usual.headers as u32);
+    let mut least = |key, count, usual| sink.bounded(key, count, usual);
     let per_address = written.connections_per_address.as_ref();
     let listen = proxy::listen::Limits {
         connections: least(

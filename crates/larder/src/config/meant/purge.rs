@@ -178,12 +178,12 @@ fn miss_status(table: &written::Purge, sink: &mut Sink<'_>) -> StatusCode {
 }
 
 fn refresh(written: &written::Refresh, sink: &mut Sink<'_>) -> Refetch {
-    let most = sink.at_least(1, "most", written.most.as_ref(), 100);
+    let most = sink.bounded("most", written.most.as_ref(), 100);
     if let Some(At { span, .. }) = written.most.as_ref().filter(|most| most.value.0 > 1000) {
         sink.push(Fault::at(span, "`most` is at most 1000").instead("write `most = 1000`"));
     }
     Refetch {
         most: most as usize,
-        rate: sink.at_least(1, "rate", written.rate.as_ref(), 10),
+        rate: sink.bounded("rate", written.rate.as_ref(), 10),
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn from_file(
     let written = &table.value;
     let mut tls = None;
     for server in written.servers.iter().flat_map(|list| &list.list) {
-        let weight = sink.at_least(1, "weight", server.value.weight.as_ref(), 1);
+        let weight = sink.bounded("weight", server.value.weight.as_ref(), 1);
         let Some(url) = &server.value.url else {
             sink.missing(
                 &["url"],

@@ -106,9 +106,9 @@ pub(super) fn admin(written: &written::Config, flags: &Flags) -> Admin {
     flags.admin.or_else(file).unwrap_or_default()
 }
 
-pub(super) fn workers(written: Option<&At<Count>>, flags: &Flags, sink: &mut Sink<'_>) -> usize {
+pub(super) fn workers(written: Option<&At<Count<1>>>, flags: &Flags, sink: &mut Sink<'_>) -> usize {
     let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    let file = sink.at_least(1, "workers", written, cores);
+    let file = sink.bounded("workers", written, cores);
     if let Some(At { value, span }) = written
         && value.0 > 1024
     {

@@ -5,10 +5,7 @@ use crate::config::{
     torn::Torn,
     value::{At, Count, Text, TimeLimit},
 };
-use std::{
-    ops::{Range, RangeInclusive},
-    time::Duration,
-};
+use std::{ops::Range, time::Duration};
 
 /// The shortest time limit. A shorter one would end everything.
 pub(super) const A_MOMENT: Duration = Duration::from_millis(1);
@@ -87,29 +84,17 @@ impl<'a> Sink<'a> {
         !self.faults.is_empty()
     }
 
-    /// Returns a number that must be at least `least`.
-    pub(super) fn at_least(
+    /// Returns a number that must be in the range of its type.
+    pub(super) fn bounded<const LEAST: u32, const MOST: u32>(
         &mut self,
-        least: u32,
         key: &str,
-        written: Option<&At<Count>>,
-        default: u32,
-    ) -> u32 {
-        self.within(&(least..=u32::MAX), key, written, default)
-    }
-
-    /// Returns a number that must be in this range.
-    pub(super) fn within(
-        &mut self,
-        these: &RangeInclusive<u32>,
-        key: &str,
-        written: Option<&At<Count>>,
+        written: Option<&At<Count<LEAST, MOST>>>,
         default: u32,
     ) -> u32 {
         let Some(At { value, span }) = written else {
             return default;
         };
-        let right = value.0.clamp(*these.start(), *these.end());
+        let right = value.0.clamp(LEAST, MOST);
         if right != value.0 {
             let bound = if right > value.0 { "least" } else { "most" };
             self.push(

@@ -12,7 +12,7 @@ const PLACES: [(&str, &str, &str); 13] = [
     ("[disk]\npath = \"d\"", "size write_rate", ORIGIN),
     (
         "[limits]",
-        "header_time header_size header_count connections idle_time request_body",
+        "header_time header_size header_count connections connections_per_address idle_time request_body variants",
         ORIGIN,
     ),
     ("[report]", "x_cache", ORIGIN),
@@ -40,7 +40,7 @@ const PLACES: [(&str, &str, &str); 13] = [
 
 /// Values that are wrong everywhere, or in some places.
 const VALUES: &str = r#""" " " "on" "off" "/" "*" "~" "unix:" "unix:/run/" "http://" "https://a/b" "a b" "é" "a\u0007" "a;b&c=d"
-    ".a" "~ ^/a" "~ /ü" "/{a}|b" "x:1" "9181" "127.0.0.1" "-1s" "10.0.0.1/8" "X-*" -5 0 1 99999999999 1979-05-27 [] [""] true {}"#;
+    ".a" "~ ^/a" "~ /ü" "/{a}|b" "x:1" "9181" "127.0.0.1" "-1s" "10.0.0.1/8" "X-*" "0" "99999" -5 0 1 99999999999 1979-05-27 [] [""] true {}"#;
 
 /// Returns the text in the backticks, as a value for `key`. Proposals for other keys are left out.
 fn proposed(fault: &Fault, key: &str) -> Option<String> {

@@ -90,15 +90,21 @@ fn without_brackets(text: &str) -> Option<SocketAddr> {
 /// Reads the address of an admin API, as written or as Larder prints it (`http://127.0.0.1:9180`). Where a proposal is
 /// needed, it is an address of this machine alone, because everybody who reaches the API may purge.
 pub fn of_admin(text: &str, usual: u16) -> Result<SocketAddr, Wrong> {
-    let text = match text.strip_prefix("http://") {
-        Some(rest) => rest.strip_suffix('/').unwrap_or(rest),
-        None => text,
+    let text = match split_scheme(text) {
+        Some((scheme, rest)) if scheme == "http" => rest.strip_suffix('/').unwrap_or(rest),
+        _ => text,
     };
     match text.parse::<u16>() {
         Ok(port) => Err(Wrong::new(format!("`{text}` is a port without an address"))
             .instead(format!("127.0.0.1:{port}"))),
         Err(_) => with_port(text, usual),
     }
+}
+
+/// Splits a URL behind its scheme, of which case does not count (RFC 3986 section 3.1): it is returned in lower case.
+pub(super) fn split_scheme(text: &str) -> Option<(String, &str)> {
+    let (scheme, rest) = text.split_once("://")?;
+    Some((scheme.to_ascii_lowercase(), rest))
 }
 
 /// Splits at the last colon, if a port follows it that is not part of an IPv6 address.
@@ -176,6 +182,7 @@ mod tests {
             ("127.0.0.1:9180", "127.0.0.1:9180"),
             ("http://127.0.0.1:9180", "127.0.0.1:9180"),
             ("http://[::1]:9180/", "[::1]:9180"),
+            ("HTTP://127.0.0.1:9180", "127.0.0.1:9180"),
             (":9180", "0.0.0.0:9180"),
         ] {
             assert_eq!(of_admin(text, 9180).unwrap().to_string(), shown);

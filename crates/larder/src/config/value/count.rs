@@ -5,34 +5,35 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use std::{borrow::Cow, fmt};
 
-/// A number of things.
+/// A number of things, of which `LEAST` and `MOST` are allowed. A number beyond them is read, too: that is a fault of the
+/// setting, which `Sink::bounded` finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count(pub u32);
+pub struct Count<const LEAST: u32 = 0, const MOST: u32 = { u32::MAX }>(pub u32);
 
-impl<'de> Deserialize<'de> for Count {
+impl<'de, const LEAST: u32, const MOST: u32> Deserialize<'de> for Count<LEAST, MOST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(CountVisitor)
     }
 }
 
-struct CountVisitor;
+struct CountVisitor<const LEAST: u32, const MOST: u32>;
 
-impl de::Visitor<'_> for CountVisitor {
-    type Value = Count;
+impl<const LEAST: u32, const MOST: u32> de::Visitor<'_> for CountVisitor<LEAST, MOST> {
+    type Value = Count<LEAST, MOST>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a whole number")
     }
 
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Count, E> {
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
         self.visit_i128(number.into())
     }
 
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Count, E> {
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
         self.visit_i128(number.into())
     }
 
-    fn visit_i128<E: de::Error>(self, number: i128) -> Result<Count, E> {
+    fn visit_i128<E: de::Error>(self, number: i128) -> Result<Self::Value, E> {
         let wrong = |_| {
             E::custom(Wrong::new(if number < 0 {
                 format!("{number} is negative: write a whole number from 0 on")
@@ -43,10 +44,10 @@ impl de::Visitor<'_> for CountVisitor {
         u32::try_from(number).map(Count).map_err(wrong)
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Count, E> {
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
         Err(match text.parse::<u32>() {
             Ok(number) => E::custom(Wrong {
-                instead: Some(number.to_string()),
+                instead: Some(number.clamp(LEAST, MOST).to_string()),
                 ..Wrong::new("expected a whole number, found a string")
             }),
             Err(_) => E::invalid_type(de::Unexpected::Str(text), &self),
@@ -54,7 +55,7 @@ impl de::Visitor<'_> for CountVisitor {
     }
 }
 
-impl JsonSchema for Count {
+impl<const LEAST: u32, const MOST: u32> JsonSchema for Count<LEAST, MOST> {
     fn inline_schema() -> bool {
         true
     }
@@ -62,6 +63,6 @@ impl JsonSchema for Count {
         "number".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": 0, "maximum": u32::MAX })
+        json_schema!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Word, Wrong,
-    address::socket,
+    address::{socket, split_scheme},
     server::host_and_port,
     variable::{names_variable, no_variables},
 };
@@ -28,8 +28,8 @@ impl Word for FastCgiUrl {
                 Wrong::new("a socket is written with `unix:`").instead(format!("unix:{text}"))
             );
         }
-        let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
-        if !matches!(scheme, "tcp" | "") {
+        let (scheme, rest) = split_scheme(text).unwrap_or((String::new(), text));
+        if !matches!(scheme.as_str(), "tcp" | "") {
             return Err(
                 Wrong::new(format!("`{scheme}` is not FastCGI")).instead(format!("tcp://{rest}"))
             );
@@ -144,6 +144,7 @@ mod tests {
             ("tcp://127.0.0.1:9000", tcp("127.0.0.1", 9000)),
             ("php:9000", tcp("php", 9000)),
             ("tcp://[::1]:9000", tcp("::1", 9000)),
+            ("TCP://php:9000", tcp("php", 9000)),
         ] {
             assert_eq!(FastCgiUrl::parse(text), Ok(FastCgiUrl(address)), "{text}");
         }

@@ -1,5 +1,5 @@
-//! What is written in another program's way, and would match hardly anything here: expressions without `~`, several names
-//! or paths in one text.
+//! What is written in another program's way, and would match hardly anything here: expressions without `~`, choices in
+//! braces, several names or paths in one text.
 
 use super::{
     Word, Wrong,
@@ -47,6 +47,61 @@ pub(super) fn name<T: Word>(text: &str, name: &str) -> Result<(), Wrong> {
         return Err(Wrong::new(what).instead_if_good::<T>(&name.replace(".*", "*")));
     }
     Ok(())
+}
+
+/// Refuses a choice in `name`, which is the beginning of `text` or all of it.
+pub(super) fn choice<T: Word>(text: &str, name: &str) -> Result<(), Wrong> {
+    let Some(mut all) = each_choice(name) else {
+        return Ok(());
+    };
+    let behind = text.strip_prefix(name).unwrap_or_default();
+    for one in &mut all {
+        one.push_str(behind);
+    }
+    Err(no_choice("names").instead_all::<T>(all.iter().map(String::as_str)))
+}
+
+/// Returns the fault of a choice in braces, as shells have it.
+pub(super) fn no_choice(several: &str) -> Wrong {
+    Wrong::new(format!(
+        "`{{a,b}}` does not stand for either: write several {several} as a list"
+    ))
+}
+
+/// The most members of a list that are proposed for one text.
+const MOST_CHOICES: usize = 16;
+
+/// Returns the texts for which one with choices stands, `*.{jpg,png}`, or none if they are too many. `None` if there is
+/// no choice: beside signs of expressions, `{2,3}` is a number of repetitions.
+pub(super) fn each_choice(text: &str) -> Option<Vec<String>> {
+    next_choice(text).filter(|_| sign(text).is_none())?;
+    let (mut all, mut rest) = (vec![String::new()], text);
+    while let Some((before, inner, after)) = next_choice(rest) {
+        let each = all.iter().flat_map(|begun| {
+            let choices = inner.split(',').map(str::trim);
+            choices.map(move |one| format!("{begun}{before}{one}"))
+        });
+        all = each.take(MOST_CHOICES + 1).collect();
+        if all.len() > MOST_CHOICES {
+            return Some(Vec::new());
+        }
+        rest = after;
+    }
+    for one in &mut all {
+        one.push_str(rest);
+    }
+    Some(all)
+}
+
+/// Returns the first choice in a text, with what is before and behind it.
+fn next_choice(text: &str) -> Option<(&str, &str, &str)> {
+    let is_involved = |inner: &str| inner.contains(['{', '<', '>', ':', '/', '*']);
+    let mut braces = text.match_indices('{').filter_map(|(at, _)| {
+        let (inner, after) = text.get(at + 1..)?.split_once('}')?;
+        let is_choice = inner.contains(',') && !is_involved(inner);
+        is_choice.then_some((text.get(..at)?, inner, after))
+    });
+    braces.next()
 }
 
 /// Whether a name without `~` is an expression.

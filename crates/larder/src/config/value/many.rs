@@ -49,7 +49,9 @@ impl<'de, T: Element> Deserialize<'de> for Many<T> {
 /// Returns the fault of several members in one text, as other programs write lists.
 fn several<T: Element>(text: &str) -> Option<Wrong> {
     let members: Vec<&str> = text.split(',').map(str::trim).collect();
-    let is_good = |member: &&str| T::from_text(member, 0..0).is_ok();
+    // A comma within braces is not one between members.
+    let is_whole = |member: &str| member.matches('{').count() == member.matches('}').count();
+    let is_good = |member: &&str| is_whole(member) && T::from_text(member, 0..0).is_ok();
     if members.len() < 2 || !members.iter().all(is_good) {
         return None;
     }

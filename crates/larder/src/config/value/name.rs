@@ -98,6 +98,7 @@ fn one_cookie(text: &str) -> Result<(), Wrong> {
             return Err(wrong.instead_if_good::<CookiePattern>(&meant));
         }
     }
+    foreign::choice::<CookiePattern>(text, name)?;
     let is_between = |letter: char| letter == ',' || letter.is_whitespace();
     if text.contains(';') || name.contains(is_between) {
         let wrong = Wrong::new(

@@ -47,6 +47,7 @@ impl Word for QueryPattern {
             }
         };
         let name = parameter::<Self>(name)?;
+        foreign::choice::<Self>(text, name)?;
         one_name::<Self>(name)?;
         foreign::name::<Self>(text, name)?;
         let sent = normal(name);
@@ -140,6 +141,7 @@ impl Word for ParamPattern {
             return Err(wrong.instead_if_good::<Self>(name));
         }
         let text = parameter::<Self>(text)?;
+        foreign::choice::<Self>(text, text)?;
         one_name::<Self>(text)?;
         if text.starts_with('~') || foreign::is_expression(text) {
             let meant = text.trim_start_matches(['~', ' ', '^']).replace(".*", "*");
@@ -209,6 +211,7 @@ mod tests {
             ("view=.*", Some("\"view\"")),
             ("view=^dr", Some("\"view=~ dr.*\"")),
             ("page, q", Some("\"page\", \"q\"")),
+            ("x{a,b}=1", Some("\"xa=1\", \"xb=1\"")),
             ("|", None),
         ] {
             let wrong = QueryPattern::parse(text).unwrap_err();
@@ -231,6 +234,7 @@ mod tests {
             "a%7Cb",
             "q=a, b",
             "q=a|b",
+            "q={a,b}",
         ] {
             assert!(QueryPattern::parse(text).is_ok(), "{text}");
         }
@@ -260,6 +264,10 @@ mod tests {
             ("^utm_", None),
             ("a|b", None),
             ("page, q", Some("\"page\", \"q\"")),
+            (
+                "utm_{source,medium}",
+                Some("\"utm_source\", \"utm_medium\""),
+            ),
         ] {
             let wrong = name(text).unwrap_err();
             assert_eq!(wrong.instead.as_deref(), instead, "{text}: {wrong}");

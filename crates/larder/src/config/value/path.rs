@@ -30,7 +30,7 @@ impl Word for PathPattern {
                 Ok(Self::Regex(regex))
             }
             Written::Plain(text) => {
-                of_others(text)?;
+                of_others::<Self>(text)?;
                 requested(&normal(text))
             }
         }
@@ -48,7 +48,10 @@ impl Word for FilePattern {
     fn parse(text: &str) -> Result<Self, Wrong> {
         match Written::read(text)? {
             Written::Expression(pattern) => path_regex(pattern).map(PathPattern::Regex),
-            Written::Plain(text) => plain(text),
+            Written::Plain(text) => {
+                of_others::<Self>(text)?;
+                plain(text)
+            }
         }
         .map(Self)
     }

@@ -2,7 +2,7 @@
 
 use super::{
     Word, Wrong,
-    address::{socket, split_port},
+    address::{socket, split_port, split_scheme},
     host::not_ascii,
 };
 use origin::config::Address;
@@ -30,14 +30,14 @@ impl Word for ServerUrl {
             let address = Address::Unix(socket(path, "app.sock")?);
             return Ok(Self { address, tls: None });
         }
-        let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+        let (scheme, rest) = split_scheme(text).unwrap_or((String::new(), text));
         // nginx writes a socket this way, and a colon between its path and that of the request.
         if let Some(path) = rest.strip_prefix("unix:") {
             let path = path.split(':').next().unwrap_or_default();
             let wrong = Wrong::new("a Unix socket has no scheme before `unix:`");
             return Err(wrong.instead(format!("unix:{path}")));
         }
-        let (tls, usual) = match scheme {
+        let (tls, usual) = match scheme.as_str() {
             "http" => (false, Some(80)),
             "https" => (true, Some(443)),
             "" => (false, None),
@@ -48,7 +48,7 @@ impl Word for ServerUrl {
         };
         let authority = rest.strip_suffix('/').unwrap_or(rest);
         if let Some((authority, _)) = authority.split_once(['/', '?', '#']) {
-            let scheme = if scheme.is_empty() { "http" } else { scheme };
+            let scheme = if scheme.is_empty() { "http" } else { &scheme };
             return Err(
                 Wrong::new("the URL of a server has no path: requests keep their own")
                     .instead(format!("{scheme}://{authority}")),
@@ -129,6 +129,7 @@ mod tests {
             ("http://127.0.0.1:5001", "127.0.0.1", 5001, false),
             ("http://App.example/", "app.example", 80, false),
             ("https://app.example", "app.example", 443, true),
+            ("HTTPS://app.example", "app.example", 443, true),
             ("https://[::1]:8443", "::1", 8443, true),
             ("localhost:5001", "localhost", 5001, false),
             (":5001", "127.0.0.1", 5001, false),
@@ -142,6 +143,7 @@ mod tests {
         }
         for (text, instead) in [
             ("http://app/api", "\"http://app\""),
+            ("Http://app/api", "\"http://app\""),
             ("ftp://app", "\"http://app\""),
             ("app", "\"http://app\""),
             ("5001", "\"http://127.0.0.1:5001\""),

@@ -1,6 +1,9 @@
 //! Addresses of the shared tier and of the other nodes.
 
-use super::{Word, Wrong, address::split_port};
+use super::{
+    Word, Wrong,
+    address::{split_port, split_scheme},
+};
 
 /// The address of a shared tier. The tier itself reads what follows the scheme.
 #[derive(Clone, PartialEq, Eq)]
@@ -51,7 +54,7 @@ impl Word for SharedUrl {
     ];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
-        let Some((scheme, rest)) = text.split_once("://") else {
+        let Some((scheme, rest)) = split_scheme(text) else {
             if let Some(path) = text.strip_prefix("unix:") {
                 let path = match path.trim_start_matches('/') {
                     "" => "/run/redis.sock".to_owned(),
@@ -66,8 +69,8 @@ impl Word for SharedUrl {
             }
             return Err(Wrong::new("the address has no scheme").instead(format!("redis://{text}")));
         };
-        if !SCHEMES.contains(&scheme) {
-            let same = match scheme {
+        if !SCHEMES.contains(&scheme.as_str()) {
+            let same = match scheme.as_str() {
                 "valkey" => "redis",
                 "valkeys" => "rediss",
                 "unix" => "redis+unix",
@@ -83,7 +86,7 @@ impl Word for SharedUrl {
         if rest.is_empty() {
             return Err(Wrong::new("the address names no server").as_in(Self::EXAMPLES));
         }
-        Ok(Self(text.to_owned()))
+        Ok(Self(format!("{scheme}://{rest}")))
     }
 }
 
@@ -112,8 +115,8 @@ impl Word for PeerUrl {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let bad = || Wrong::new(format!("`{text}` is not {}", Self::WHAT)).as_in(Self::EXAMPLES);
-        let authority = match text.split_once("://") {
-            Some(("http", rest)) => rest.strip_suffix('/').unwrap_or(rest),
+        let authority = match split_scheme(text) {
+            Some((scheme, rest)) if scheme == "http" => rest.strip_suffix('/').unwrap_or(rest),
             Some((_, rest)) => {
                 return Err(Wrong::new("the admin API speaks plain `http`")
                     .instead(format!("http://{rest}")));
@@ -175,6 +178,7 @@ mod tests {
                 "redis+unix:///run/r.sock?db=2",
                 true,
             ),
+            ("Redis://Me:P@h:1", "redis://h:1", true),
             ("memcached://a,b:2", "memcached://a,b:2", false),
         ] {
             let url = SharedUrl::parse(text).unwrap();
@@ -212,6 +216,8 @@ mod tests {
             "http://b.example:1",
         ] {
             assert_eq!(PeerUrl::parse(text).unwrap().to_string(), text);
+            let loud = text.to_ascii_uppercase();
+            assert_eq!(PeerUrl::parse(&loud).unwrap().to_string(), text);
         }
         for (text, instead) in [
             ("10.0.0.2:9180", "\"http://10.0.0.2:9180\""),

@@ -286,6 +286,7 @@ impl Word for CookieName {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         stands_alone::<Self>(text, "cookie_")?;
+        foreign::choice::<Self>(text, text)?;
         let wrong = Wrong::new(format!("`{text}` is not the name of one cookie"));
         if text.is_empty() || text.contains([' ', '=', ';', ',', '*']) {
             return Err(wrong);

@@ -19,17 +19,18 @@ pub struct Memory {
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Connections at the same time; never more than three quarters of the files that the process may open.
-    #[schemars(range(min = 1), extend("default" = 50_000))]
-    pub connections: Option<At<Count>>,
+    #[schemars(extend("default" = 50_000))]
+    pub connections: Option<At<Count<1>>>,
     /// Connections at the same time from one address (IPv6: from one /64). No limit if not set.
-    #[schemars(range(min = 1), extend("examples" = [100]))]
-    pub connections_per_address: Option<At<Count>>,
+    #[schemars(extend("examples" = [100]))]
+    pub connections_per_address: Option<At<Count<1>>>,
     /// Size of a request's head, that is its first line and all of its fields, from 8 KiB to 1 MiB. Beyond it, 431.
     #[schemars(extend("default" = "32KiB"))]
     pub header_size: Option<Text<HeaderSize>>,
+    // An ordinary browser sends as many as the least. Room for the most is allocated before a head is read.
     /// Number of header fields in a request, from 16 to 10000. Beyond it, 431.
-    #[schemars(range(min = 16, max = 10_000), extend("default" = 100))]
-    pub header_count: Option<At<Count>>,
+    #[schemars(extend("default" = 100))]
+    pub header_count: Option<At<Count<16, 10_000>>>,
     /// Length of a request's path and query, at least 64 B. Beyond it, 414.
     #[schemars(extend("default" = "16KiB"))]
     pub target_length: Option<Text<Size>>,
@@ -53,8 +54,8 @@ pub struct Limits {
     #[schemars(extend("default" = "10s"))]
     pub handshake_time: Option<Text<TimeLimit>>,
     /// HTTP/2 streams at the same time on one connection.
-    #[schemars(range(min = 1), extend("default" = 200))]
-    pub http2_streams: Option<At<Count>>,
+    #[schemars(extend("default" = 200))]
+    pub http2_streams: Option<At<Count<1>>>,
     /// How many more HTTP/2 requests a client may cancel on one connection than it lets finish. With `0` the first
     /// request that is cancelled ends the connection.
     #[schemars(extend("default" = 100))]
@@ -64,8 +65,8 @@ pub struct Limits {
     #[schemars(extend("examples" = ["10MiB"]))]
     pub request_body: Option<Text<Size>>,
     /// Variants (`Vary`) kept for one cache key.
-    #[schemars(range(min = 1), extend("default" = 64))]
-    pub variants: Option<At<Count>>,
+    #[schemars(extend("default" = 64))]
+    pub variants: Option<At<Count<1>>>,
     /// Time that requests under way have to finish when Larder stops.
     #[schemars(extend("default" = "30s"))]
     pub drain_time: Option<Text<Duration>>,

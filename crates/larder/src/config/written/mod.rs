@@ -45,8 +45,8 @@ pub struct Config {
     #[schemars(extend("default" = "127.0.0.1:9180"))]
     pub admin: Option<Text<Admin>>,
     /// Worker threads. If not set, one for each core.
-    #[schemars(range(min = 1, max = 1024), extend("examples" = [4]))]
-    pub workers: Option<At<Count>>,
+    #[schemars(range(max = 1024), extend("examples" = [4]))]
+    pub workers: Option<At<Count<1>>>,
     /// Larder's name in `Via` and `Cache-Status`.
     #[schemars(extend("default" = "larder"))]
     pub name: Option<Text<Token>>,

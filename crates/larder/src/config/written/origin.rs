@@ -87,8 +87,8 @@ pub struct Origin {
     pub idle_time: Option<Text<Duration>>,
     /// Fetches at the same time, in total. If this is four or more, at most three quarters of them may be uploads whose
     /// content is still on its way. Event streams and tunnels that have begun do not count.
-    #[schemars(range(min = 1), extend("default" = 1024))]
-    pub most_concurrent: Option<At<Count>>,
+    #[schemars(extend("default" = 1024))]
+    pub most_concurrent: Option<At<Count<1>>>,
     /// What happens to fetches beyond `most_concurrent`.
     pub queue: Option<Queue>,
     /// When a failed fetch is repeated on another server. Only if that is safe.
@@ -131,8 +131,8 @@ pub struct Server {
     /// `http://`, `https://` or `unix:`.
     pub url: Option<Text<ServerUrl>>,
     /// Its share of the fetches, relative to the other servers.
-    #[schemars(range(min = 1), extend("default" = 1))]
-    pub weight: Option<At<Count>>,
+    #[schemars(extend("default" = 1))]
+    pub weight: Option<At<Count<1>>>,
     /// Used only while no other server is healthy.
     #[schemars(extend("default" = false))]
     pub backup: Option<bool>,
@@ -269,11 +269,11 @@ pub struct Health {
     #[schemars(extend("default" = "2s"))]
     pub timeout: Option<Text<TimeLimit>>,
     /// Good answers in a row after which a server is used again.
-    #[schemars(range(min = 1), extend("default" = 2))]
-    pub healthy_after: Option<At<Count>>,
+    #[schemars(extend("default" = 2))]
+    pub healthy_after: Option<At<Count<1>>>,
     /// Bad answers in a row after which a server is not used.
-    #[schemars(range(min = 1), extend("default" = 3))]
-    pub unhealthy_after: Option<At<Count>>,
+    #[schemars(extend("default" = 3))]
+    pub unhealthy_after: Option<At<Count<1>>>,
     /// The status of a good answer: a number, or `2xx`.
     #[schemars(with = "Option<String>", extend("default" = "2xx"))]
     pub status: Option<Text<proxy::policy::StatusPattern>>,

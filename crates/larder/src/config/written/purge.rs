@@ -61,9 +61,9 @@ pub struct Secret {
 #[serde(deny_unknown_fields, default)]
 pub struct Refresh {
     /// URLs fetched for each purge, at most 1000.
-    #[schemars(range(min = 1, max = 1000), extend("default" = 100))]
-    pub most: Option<At<Count>>,
+    #[schemars(range(max = 1000), extend("default" = 100))]
+    pub most: Option<At<Count<1>>>,
     /// Fetches each second.
-    #[schemars(range(min = 1), extend("default" = 10))]
-    pub rate: Option<At<Count>>,
+    #[schemars(extend("default" = 10))]
+    pub rate: Option<At<Count<1>>>,
 }

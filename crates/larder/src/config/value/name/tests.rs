@@ -65,6 +65,8 @@ fn what_a_cookie_may_be_called() {
         "$price",
         "a:b",
         "a=b|c",
+        "a={b,c}",
+        "a{b}",
     ] {
         assert!(CookiePattern::parse(pattern).is_ok(), "{pattern}");
     }
@@ -98,6 +100,13 @@ fn what_no_cookie_is_called() {
         let wrong = CookiePattern::parse(pattern).unwrap_err();
         let meant = format!("{meant:?}");
         assert_eq!(wrong.instead, Some(meant), "{pattern}: {wrong}");
+    }
+    for (pattern, meant) in [
+        ("{a,b}", "\"a\", \"b\""),
+        ("wp_{a, b}_*=1", "\"wp_a_*=1\", \"wp_b_*=1\""),
+    ] {
+        let wrong = CookiePattern::parse(pattern).unwrap_err();
+        assert_eq!(wrong.instead.as_deref(), Some(meant), "{pattern}: {wrong}");
     }
 }
 

@@ -1,11 +1,10 @@
 //! Paths that are written in another program's way: searches, several paths in one text, placeholders.
 
 use crate::config::value::{
-    Wrong,
-    foreign::{belongs_to_expressions, sign},
+    Word, Wrong,
+    foreign::{belongs_to_expressions, each_choice, no_choice, sign},
     pattern::{alternatives, first_group},
 };
-use proxy::policy::PathPattern;
 use std::borrow::Cow;
 
 /// Whether a text is an expression that a path is searched for.
@@ -22,10 +21,9 @@ pub(super) fn ending(text: &str) -> Option<&str> {
 }
 
 /// Refuses syntax of other programs, which would match nothing here.
-pub(super) fn of_others(text: &str) -> Result<(), Wrong> {
+pub(super) fn of_others<T: Word>(text: &str) -> Result<(), Wrong> {
     if let Some(all) = each_choice(text) {
-        let wrong = Wrong::new("`{a,b}` does not stand for either: write several paths as a list");
-        return Err(wrong.instead_all::<PathPattern>(all.iter().map(String::as_str)));
+        return Err(no_choice("paths").instead_all::<T>(all.iter().map(String::as_str)));
     }
     // Signs that are left belong to an expression, and its braces too: `/[0-9]{4}`.
     if let Some(meant) = with_stars(text).filter(|meant| sign(meant).is_none()) {
@@ -40,7 +38,7 @@ pub(super) fn of_others(text: &str) -> Result<(), Wrong> {
     }
     if let Some(all) = several(text) {
         let wrong = Wrong::new("this is more than one path: write several paths as a list");
-        return Err(wrong.instead_all::<PathPattern>(all.into_iter()));
+        return Err(wrong.instead_all::<T>(all.into_iter()));
     }
     let Some(sign) = sign(text) else {
         return Ok(());
@@ -51,9 +49,9 @@ pub(super) fn of_others(text: &str) -> Result<(), Wrong> {
         && !text.contains(['(', '['])
         && all.iter().all(|path| plain_alone(path));
     Err(if is_list {
-        wrong.instead_all::<PathPattern>(all.into_iter())
+        wrong.instead_all::<T>(all.into_iter())
     } else {
-        wrong.instead_if_good::<PathPattern>(&format!("~ {}", without_stars(text)))
+        wrong.instead_if_good::<T>(&format!("~ {}", without_stars(text)))
     })
 }
 
@@ -105,42 +103,6 @@ fn without_stars(text: &str) -> String {
         }
     }
     pattern
-}
-
-/// The most paths that are proposed for one text.
-const MOST_CHOICES: usize = 16;
-
-/// Returns the paths for which a text with choices stands, `*.{jpg,png}`, or none if they are too many. `None` if there is
-/// no choice: beside signs of expressions, `{2,3}` is a number of repetitions.
-fn each_choice(text: &str) -> Option<Vec<String>> {
-    next_choice(text).filter(|_| sign(text).is_none())?;
-    let (mut all, mut rest) = (vec![String::new()], text);
-    while let Some((before, inner, after)) = next_choice(rest) {
-        let each = all.iter().flat_map(|begun| {
-            let choices = inner.split(',').map(str::trim);
-            choices.map(move |one| format!("{begun}{before}{one}"))
-        });
-        all = each.take(MOST_CHOICES + 1).collect();
-        if all.len() > MOST_CHOICES {
-            return Some(Vec::new());
-        }
-        rest = after;
-    }
-    for one in &mut all {
-        one.push_str(rest);
-    }
-    Some(all)
-}
-
-/// Returns the first choice in a text, with what is before and behind it.
-fn next_choice(text: &str) -> Option<(&str, &str, &str)> {
-    let is_involved = |inner: &str| inner.contains(['{', '<', '>', ':', '/', '*']);
-    let mut braces = text.match_indices('{').filter_map(|(at, _)| {
-        let (inner, after) = text.get(at + 1..)?.split_once('}')?;
-        let is_choice = inner.contains(',') && !is_involved(inner);
-        is_choice.then_some((text.get(..at)?, inner, after))
-    });
-    braces.next()
 }
 
 /// Replaces placeholders, `{id}` and `<id>`, with `*`. `None` if there are none.

@@ -255,3 +255,28 @@ fn what_is_no_path() {
         assert_eq!(wrong.instead.as_deref(), instead, "{text}");
     }
 }
+
+/// The names of files have signs of expressions as seldom as the paths of requests.
+#[test]
+fn what_is_no_path_of_a_file() {
+    for (text, what, instead) in [
+        (
+            "*.{sql,bak}",
+            "does not stand for either",
+            Some("\"*.sql\", \"*.bak\""),
+        ),
+        ("/é {a,b}", "for either", Some("\"/é a\", \"/é b\"")),
+        ("/u/{id}.php", "a placeholder", Some("\"/u/*.php\"")),
+        ("/a|/é b", "begin with `~`", Some("\"~ /a|/é b\"")),
+        ("/v[0-9]+/x", "begin with `~`", Some("\"~ /v[0-9]+/x\"")),
+        (
+            "/a/*, /b/*",
+            "more than one path",
+            Some("\"/a/*\", \"/b/*\""),
+        ),
+    ] {
+        let wrong = FilePattern::parse(text).unwrap_err();
+        assert!(wrong.what.contains(what), "{text}: {wrong}");
+        assert_eq!(wrong.instead.as_deref(), instead, "{text}");
+    }
+}
