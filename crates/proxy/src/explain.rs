@@ -5,8 +5,8 @@ mod asked;
 mod judge;
 
 use crate::{
-    cache::Cache, hit_for_miss::Unshared, policy::StatusPattern, purge_clients::ByPath,
-    way::LateBypass,
+    cache::Cache, hit_for_miss::Unshared, listen::Limits, policy::StatusPattern,
+    purge_clients::ByPath, way::LateBypass,
 };
 use asked::ExplainedRequest;
 use http::{HeaderMap, StatusCode};
@@ -28,6 +28,8 @@ pub struct Explanation {
     pub by_path: Option<ByPath>,
     /// The route for certain clients that would be taken if the client were among them: the client is not known.
     pub passed_over: Option<String>,
+    /// Why a listener refuses it, as written in `Cache-Status`: then no route sees it.
+    pub refused: Option<&'static str>,
     /// The status with which the route refuses it.
     pub denied: Option<StatusCode>,
     /// Whether it claims a group of users, for which a client is refused: only the application may tell it. On a route
@@ -136,15 +138,21 @@ pub struct OnFailure {
     pub unreachable_window: u32,
 }
 
-/// Explains a GET for `uri` (absolute) with `fields`; `None` if no client could ask for that URI here. Waits for the
+/// Explains a GET for `uri` (absolute) with `fields`, at listeners with these `limits`; `None` if no client could ask for that URI here. Waits for the
 /// disk if that may decide.
-pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Explanation> {
+pub async fn explain(
+    cache: &Cache,
+    uri: &str,
+    fields: &HeaderMap,
+    limits: &Limits,
+) -> Option<Explanation> {
     let site = cache.site.load_full();
     // A request stays on its thread, but the future of this function need not: so no request is held while it waits.
-    let wanted = ExplainedRequest::read(&site, uri, fields)?.wanted_below(cache);
+    let read = || ExplainedRequest::read(&site, uri, fields, limits);
+    let wanted = read()?.wanted_below(cache);
     let below = match (&cache.disk, wanted) {
         (Some(disk), Some(key)) => disk.peek(&key).await,
         _ => Vec::new(),
     };
-    Some(ExplainedRequest::read(&site, uri, fields)?.explained(cache, below))
+    Some(read()?.explained(cache, below))
 }

@@ -30,7 +30,7 @@ pub struct Answer {
     /// The source of the answer.
     pub from: From,
     /// Why it comes from this source: a token of `Cache-Status` (RFC 9211), or `fresh`. If Larder itself answers:
-    /// `denied`, `redirect`, `user-context`, `only-if-cached`, `purge` (the path begins with `purge.get_prefix`) or
+    /// `target-too-long`, `too-many-fields` or `head-too-large` (a listener's limits), `denied`, `redirect`, `user-context`, `only-if-cached`, `purge` (the path begins with `purge.get_prefix`) or
     /// `list` (the path is `purge.souin`).
     pub why: String,
     /// More about `why`, if there is more.
@@ -159,7 +159,9 @@ fn outlook_beside_store(explanation: &Explanation) -> Option<Outlook> {
         Some(ByPath::List) => Some("list"),
         None => None,
     };
-    if let Some(why) = by_path {
+    if let Some(why) = explanation.refused {
+        Some((From::Larder, why, None))
+    } else if let Some(why) = by_path {
         Some((From::Larder, why, None))
     } else if explanation.denied.is_some() {
         Some((From::Larder, "denied", None))

@@ -19,7 +19,10 @@ pub(super) async fn explain(
 ) -> Result<Json<Answer>, Refusal> {
     let Query(pairs) = query.map_err(|error| bad(error.body_text()))?;
     let (url, fields) = read(pairs)?;
-    let explanation = proxy::explain::explain(&state.cache, &url, &fields).await;
+    // All listeners have the same.
+    let limits = state.connections.first().map(|all| all.limits());
+    let limits = limits.unwrap_or_default();
+    let explanation = proxy::explain::explain(&state.cache, &url, &fields, &limits).await;
     let mut explanation = explanation.ok_or_else(|| {
         bad(format!(
             "{url} is not a URL a client could ask for; write it whole, as http://host/path"

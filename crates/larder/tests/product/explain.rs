@@ -25,6 +25,46 @@ pub(crate) fn explained(larder: &Larder, url: &str, lines: &[(&str, &str)]) -> S
     finished.stdout
 }
 
+/// No route sees them: a listener answers, with the same reason.
+#[test]
+fn what_a_listener_refuses_is_not_answered_from_anywhere() {
+    let (origin, larder) = start_with(
+        "[limits]\ntarget_length = \"100B\"\nheader_count = 16\nheader_size = \"8KiB\"\n\
+         [[origin]]\nservers = \"{origin}\"\n",
+    );
+    origin.otherwise(|_| Reply::ok().cache("max-age=60"));
+    let path = |length: usize| format!("/{}", "a".repeat(length - 1));
+    let names: Vec<String> = (0..16).map(|number| format!("X-{number}")).collect();
+    let many: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "1")).collect();
+    let long = "c".repeat(8 << 10);
+    let long = [("Cookie", long.as_str())];
+    for (path, lines, status, said) in [
+        (path(100), &many[..13], 200, "from the origin"),
+        (path(101), &[], 414, "Larder itself: its path and query"),
+        (
+            "/b".to_owned(),
+            &many,
+            431,
+            "Larder itself: it has more fields",
+        ),
+        (
+            "/c".to_owned(),
+            &long,
+            431,
+            "Larder itself: its first line and fields",
+        ),
+    ] {
+        let told = explained(&larder, &format!("http://a.test{path}"), lines);
+        assert!(told.contains(said), "{path}: {told}");
+        let asked = lines
+            .iter()
+            .fold(larder.get(&path), |asked, (name, value)| {
+                asked.header(name, value)
+            });
+        assert_eq!(asked.send().status, status, "{path}");
+    }
+}
+
 /// Nobody has configured the second for which a file holds.
 #[test]
 fn the_second_of_a_folder_is_not_the_configurations() {

@@ -5,7 +5,7 @@ use crate::{
     ask::{self, Ask, Receipt},
     cache::{Cache, OwnSite},
     collapse, content_key,
-    listen::{Connection, InterimSink, Limits, RequestHead, parse_request},
+    listen::{Connection, InterimSink, Limits, RequestHead, parse_request, refusal},
     outcome::BypassReason,
     policy::{PurgePolicy, Site},
     purge_clients::{self, ByPath},
@@ -18,7 +18,7 @@ use crate::{
     },
     way,
 };
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, Method, Request, header};
 use rules::key;
 use std::{borrow::Cow, net::SocketAddr, rc::Rc, sync::Arc};
 use store::{Stored, Variants};
@@ -28,12 +28,18 @@ pub(super) struct ExplainedRequest {
     ask: Box<Ask>,
     by_path: Option<ByPath>,
     bypass: Option<BypassReason>,
+    refused: Option<&'static str>,
 }
 
 impl ExplainedRequest {
-    /// Reads a GET for `uri` with `fields`, as it would be received. Its client is the one that a trusted proxy names
+    /// Reads a GET for `uri` with `fields`, as it would be received within the `limits`. Its client is the one that a trusted proxy names
     /// in `fields`.
-    pub(super) fn read(site: &Arc<Site>, uri: &str, fields: &HeaderMap) -> Option<Self> {
+    pub(super) fn read(
+        site: &Arc<Site>,
+        uri: &str,
+        fields: &HeaderMap,
+        limits: &Limits,
+    ) -> Option<Self> {
         let site: OwnSite = Rc::new(Arc::clone(site).into());
         let (mut head, tls) = head(uri)?;
         for name in fields.keys() {
@@ -44,6 +50,7 @@ impl ExplainedRequest {
                 .iter()
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
+        let refused = refused(&head, limits);
         let protocols = ask::protocol(&head.fields).cloned();
         let peer = refresher(&site.purge, &head);
         let connection = Rc::new(Connection::imagined(peer, tls));
@@ -65,6 +72,7 @@ impl ExplainedRequest {
             ask,
             by_path,
             bypass,
+            refused,
         })
     }
 
@@ -98,6 +106,7 @@ impl ExplainedRequest {
             key: ask.key.text(),
             by_path: self.by_path,
             passed_over: passed_over(ask),
+            refused: self.refused,
             denied: ask.policy().refuses,
             claims_group: claims_group(ask),
             redirected: receive::is_redirected(ask),
@@ -134,8 +143,31 @@ fn head(uri: &str) -> Option<(RequestHead, bool)> {
     }
     let slash = if target.starts_with('/') { "" } else { "/" };
     let head = format!("GET {slash}{target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
-    let (head, _) = parse_request(head.as_bytes(), &Limits::default())?;
+    let any = Limits {
+        header_size: usize::MAX,
+        target: usize::MAX,
+        ..Limits::default()
+    };
+    let (head, _) = parse_request(head.as_bytes(), &any)?;
     Some((head, tls))
+}
+
+/// Returns why a listener refuses this head.
+fn refused(head: &RequestHead, limits: &Limits) -> Option<&'static str> {
+    let mut request = Request::new(());
+    *request.version_mut() = head.version;
+    *request.uri_mut() = head.target.clone().into_uri();
+    request.headers_mut().clone_from(&head.fields);
+    let lines = head.fields.iter();
+    let section: usize = lines
+        .map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len())
+        .sum();
+    let line = "GET  HTTP/1.1\r\n\r\n".len()
+        + request
+            .uri()
+            .path_and_query()
+            .map_or(0, |target| target.as_str().len());
+    refusal(&request, line + section, limits)
 }
 
 /// Whether these fields say that content follows (RFC 9112 section 6.3).

@@ -9,9 +9,7 @@ use rules::{fields::has_padded_value, key::normalize_host};
 
 /// Judges a request's head. `check_framing` judges the framing of its content.
 pub(super) fn check<B>(request: &Request<B>, limits: &Limits) -> Result<(), Fault> {
-    if target_length(request.uri()) > limits.target {
-        return Err(Fault::TargetTooLong);
-    }
+    check_length(request.uri(), limits)?;
     if lines(request) > limits.headers {
         return Err(Fault::TooManyFields);
     }
@@ -23,6 +21,26 @@ pub(super) fn check<B>(request: &Request<B>, limits: &Limits) -> Result<(), Faul
     let scheme = uri.scheme_str().unwrap_or("http");
     let authority = uri.authority().map(Authority::as_str);
     check_host(request.version(), (scheme, authority), request.headers())
+}
+
+/// Returns the detail with which a listener refuses a request that did not come to it, if it does. Its head would have
+/// `bytes`.
+pub fn refusal<B>(request: &Request<B>, bytes: usize, limits: &Limits) -> Option<&'static str> {
+    let fault = match check(request, limits) {
+        Err(fault) => fault,
+        Ok(()) if bytes > limits.header_size => Fault::HeadTooLarge,
+        Ok(()) => return None,
+    };
+    Some(fault.detail())
+}
+
+/// Judges the length of a request's target.
+pub(super) fn check_length(target: &Uri, limits: &Limits) -> Result<(), Fault> {
+    if target_length(target) > limits.target {
+        Err(Fault::TargetTooLong)
+    } else {
+        Ok(())
+    }
 }
 
 /// The number of field lines. Over HTTP/2, the pairs of one `Cookie` may come as several lines (RFC 9113 section

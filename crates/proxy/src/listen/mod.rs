@@ -50,6 +50,7 @@ mod wire;
 
 pub use accept::accept_loop;
 pub use bind::{BindError, Bound, bind};
+pub use check::refusal;
 pub use config::{Address, Limits, ListenConfig};
 pub use counters::Snapshot;
 pub use direct::{Head, PackedHead, Prepared, PreparedHead, read_target, request as parse_request};

@@ -26,6 +26,9 @@ pub(in crate::command::explain) fn token(token: &str) -> &str {
         "condition" => {
             "its condition does not hold for the stored response, which only the application may judge"
         }
+        "target-too-long" => "its path and query are longer than `limits.target_length`: 414",
+        "too-many-fields" => "it has more fields than `limits.header_count`: 431",
+        "head-too-large" => "its first line and fields are longer than `limits.header_size`: 431",
         "denied" => "its route refuses it",
         "redirect" => "it is redirected to https",
         "purge" => {
