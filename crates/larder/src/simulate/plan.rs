@@ -42,6 +42,8 @@ pub struct Plan {
     pub lifetime: usize,
     /// Rules of eviction.
     pub evictions: Vec<Eviction>,
+    /// What clients may send to the server.
+    pub limits: proxy::listen::Limits,
     /// The most URLs that are followed ([`urls::MOST`]).
     pub most_urls: usize,
     /// Whether that lifetime was assumed: neither a configuration nor a flag sets it.
@@ -103,6 +105,7 @@ impl Plan {
             lifetimes,
             lifetime,
             evictions,
+            limits: config.limits.listen,
             most_urls: urls::MOST,
         })
     }

@@ -13,7 +13,10 @@ use super::{
     urls::{Fetch, Urls},
 };
 use http::StatusCode;
-use proxy::replay::{Replay, ReplayedRequest};
+use proxy::{
+    listen::Limits,
+    replay::{Replay, ReplayedRequest},
+};
 use receive::Left;
 use rules::storable::{NotStorable, Storable};
 use store::purge::Address;
@@ -33,6 +36,7 @@ pub struct Assumptions {
 pub struct Reader {
     replays: Vec<Replay>,
     base: usize,
+    limits: Limits,
     assumptions: Assumptions,
     pub(super) totals: Totals,
     pub(super) urls: Urls,
@@ -53,6 +57,7 @@ impl Reader {
                 .map(|lifetime| Replay::new(lifetime.site.clone()))
                 .collect(),
             base: plan.lifetime,
+            limits: plan.limits.clone(),
             assumptions,
             totals: Totals::new(plan.lifetimes.len()),
             urls: Urls::new(plan.most_urls),

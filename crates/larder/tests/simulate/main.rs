@@ -962,12 +962,17 @@ fn what_is_no_log_is_no_crash() {
     .concat();
     let half = zipped(&combined(&REQUESTS).repeat(1000));
     for (name, content, code, told) in [
-        ("empty", vec![], 0, "No request to simulate."),
+        (
+            "empty",
+            vec![],
+            0,
+            "No request to simulate: there are no lines.",
+        ),
         (
             "blank lines",
             b"\n\n\r\n".to_vec(),
             0,
-            "No request to simulate.",
+            "No request to simulate: there are no lines.",
         ),
         ("binary", binary, 1, "binary data"),
         (
@@ -1004,6 +1009,71 @@ fn what_is_no_log_is_no_crash() {
             finished.stdout
         );
     }
+}
+
+/// Connections on which nothing was asked, and requests that no server takes.
+#[test]
+fn a_log_without_any_request_to_simulate_says_why() {
+    let line = |request: &str, status: u16| {
+        format!("192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] {request:?} {status} 0\n")
+    };
+    let own = "{\"time\":\"2025-11-21T02:36:00Z\",\"method\":\"GET\",\"target\":\"/\",\"status\":408,\"cache\":\"NONE\"}\n";
+    for (log, code, told, why) in [
+        (
+            line("", 400) + &line("-", 408),
+            1,
+            "access.log:2: no request that could be read",
+            "no line was understood",
+        ),
+        (
+            "{\"a\":1}\n".to_owned(),
+            1,
+            "access.log:1: no time that could be read",
+            "no line was understood",
+        ),
+        (
+            line("GET a b HTTP/1.1", 400) + &line("GET * HTTP/1.1", 400),
+            0,
+            "target-form",
+            "the server would refuse them",
+        ),
+        (
+            own.to_owned(),
+            0,
+            "1 answers that a cache gives itself",
+            "a cache gave the answers itself",
+        ),
+    ] {
+        let (path, page) = (file("access.log", &log), scratch_dir().join("page.html"));
+        let finished = simulate(&[text(&path), "--html", text(&page)]);
+        let said = &finished.stdout;
+        let why = format!("No request to simulate: {why}.");
+        assert!(said.contains(told) && said.contains(&why), "{log}{said}");
+        assert_eq!(finished.code, Some(code), "{said}");
+        let page = fs::read_to_string(page).expect("a page");
+        assert!(page.contains(&why), "{page}");
+    }
+}
+
+/// What a listener does not let in is no request to the application, also where another server let it in.
+#[test]
+fn what_is_too_long_for_a_listener_is_refused() {
+    let line = |target: &str| {
+        format!("192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] \"GET {target} HTTP/1.1\" 200 5\n")
+    };
+    let at = |length: usize| line(&format!("/{}", "a".repeat(length - 1)));
+    let log = [100, 101, 70_000].map(at).concat() + &line("http://a.test/a");
+    let path = file("access.log", log);
+    let config = "[[origin]]\nservers = \":5001\"\n[limits]\ntarget_length = \"100B\"\n";
+    let config = file("larder.toml", config);
+    let report = report(&[text(&path), "--config", text(&config)]);
+    assert_eq!(report["requests"], 2);
+    let refused = &report["refused"];
+    assert_eq!(
+        (&refused[0]["reason"], &refused[0]["requests"]),
+        (&"target-too-long".into(), &2.into()),
+        "{refused}"
+    );
 }
 
 /// The lines behind it are whole, though they were read together with its end.

@@ -40,17 +40,18 @@ impl Format {
         })
     }
 
-    /// Detects the format of a line; `None` if it looks like no known one.
-    fn of(line: &[u8]) -> Option<Self> {
-        let none = || Heed::These(HashSet::new());
+    /// Detects the format of a line.
+    ///
+    /// # Errors
+    /// What is wrong with it, in the known format that it resembles.
+    fn of(line: &[u8]) -> Result<Self, Bad> {
+        let none = Heed::These(HashSet::new());
         if line.starts_with(b"#Fields:") {
-            Some(Self::W3c)
+            Ok(Self::W3c)
         } else if line.trim_ascii_start().starts_with(b"{") {
-            json::parse(line, &none()).is_ok().then_some(Self::Json)
+            json::parse(line, &none).map(|_| Self::Json)
         } else {
-            combined::parse(line, &none())
-                .is_ok()
-                .then_some(Self::Combined)
+            combined::parse(line, &none).map(|_| Self::Combined)
         }
     }
 
@@ -118,9 +119,9 @@ impl Parser {
         }
         if matches!(self.format, Format::Auto) {
             match Format::of(line) {
-                Some(format) => self.format = format,
-                None if line.starts_with(b"#") => return Read::Nothing,
-                None => return Read::Bad(bad(line, Bad::Form)),
+                Ok(format) => self.format = format,
+                Err(_) if line.starts_with(b"#") => return Read::Nothing,
+                Err(why) => return Read::Bad(bad(line, why)),
             }
         }
         let parsed = match &self.format {

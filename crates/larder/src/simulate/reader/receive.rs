@@ -38,7 +38,7 @@ impl Reader {
         };
         let method = Method::from_bytes(&line.method.unwrap_or_default())
             .map_err(|_| refused("bad-request"))?;
-        let uri = read_target(&method, &target).map_err(refused)?;
+        let uri = read_target(&method, &target, &self.limits).map_err(refused)?;
         let mut request = Request::new(());
         *request.method_mut() = method;
         let mut fields = line.request;

@@ -29,8 +29,9 @@ pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
         .collect();
     writeln!(out, "<p>{}</p>", escaped(&files.join(", ")))?;
     log(report, out)?;
-    if report.requests == 0 {
-        return writeln!(out, "<p>No request to simulate.</p>\n</html>");
+    if let Some(why) = report.nothing() {
+        reasons("What is refused", &report.refused, out)?;
+        return writeln!(out, "<p>No request to simulate: {why}.</p>\n</html>");
     }
     figures(report, out)?;
     sizes(report, out)?;

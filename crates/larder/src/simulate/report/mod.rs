@@ -8,6 +8,7 @@
 mod assumed;
 mod figures;
 pub mod html;
+mod nothing;
 mod svg;
 pub mod text;
 mod words;
@@ -20,6 +21,7 @@ use super::{
     tally::{Setting, Simulation},
 };
 use figures::{Maker, bypassed, costly, reasons, tally_of};
+pub use nothing::Nothing;
 use serde::Serialize;
 
 /// The results of all simulations. Shares are between 0 and 1, times are in seconds, sizes in bytes.

@@ -20,8 +20,9 @@ const LEAST: usize = 40;
 pub fn write(report: &Report, width: usize, out: &mut impl Write) -> io::Result<()> {
     let width = width.max(LEAST);
     log(report, width, out)?;
-    if report.requests == 0 {
-        return writeln!(out, "\nNo request to simulate.");
+    if let Some(why) = report.nothing() {
+        reasons("Refused", &report.refused, width, out)?;
+        return writeln!(out, "\nNo request to simulate: {why}.");
     }
     summary(report, out)?;
     sizes(report, width, out)?;

@@ -3,7 +3,12 @@
 //! logged.
 
 use super::line::request_line;
-use crate::listen::{check::check_target, direct::page::Verb, fault::Fault};
+use crate::listen::{
+    check::{check_length, check_target},
+    config::Limits,
+    direct::page::Verb,
+    fault::Fault,
+};
 use http::{Method, Uri};
 use rules::key;
 
@@ -17,12 +22,21 @@ pub(super) fn uri(target: &str) -> Option<Uri> {
 ///
 /// # Errors
 /// Why it is refused, as written in `Cache-Status`.
-pub fn read_target(method: &Method, written: &[u8]) -> Result<Uri, &'static str> {
+pub fn read_target(method: &Method, written: &[u8], limits: &Limits) -> Result<Uri, &'static str> {
     let read = match Verb::of(method) {
         Some(_) => std::str::from_utf8(written).ok().and_then(uri),
         None => Uri::try_from(written).ok(),
     };
-    let read = read.ok_or("bad-request")?;
+    let Some(read) = read else {
+        // One that is too long for any URI is given up before its end.
+        let is_too_long = written.len() > limits.target;
+        return Err(if is_too_long {
+            Fault::TargetTooLong.detail()
+        } else {
+            "bad-request"
+        });
+    };
+    check_length(&read, limits).map_err(Fault::detail)?;
     check_target(method, read.scheme_str(), read.path()).map_err(Fault::detail)?;
     Ok(read)
 }
