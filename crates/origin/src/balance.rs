@@ -11,7 +11,7 @@
 
 use crate::{
     config::Balance,
-    health::{Availability, Trial},
+    health::{Availability, TakenTrial, Trial},
     peer::Peer,
     pool::WrrWeights,
 };
@@ -29,6 +29,13 @@ pub(crate) struct Choice<'a> {
     pub(crate) slow_start: Duration,
     /// How long other requests leave a server alone after one has begun its trial.
     pub(crate) rest: Duration,
+}
+
+/// The server to ask.
+pub(crate) struct Chosen<'a> {
+    pub(crate) peer: &'a Arc<Peer>,
+    /// Its trial, which was taken for this request.
+    pub(crate) trial: Option<TakenTrial>,
 }
 
 /// The order in which groups of servers are asked.
@@ -58,13 +65,16 @@ struct Candidate<'a> {
 
 impl<'a> Choice<'a> {
     /// Chooses the server to ask. `weights` are the calling worker's own. `None`: no server is left.
-    pub(crate) fn make(&self, weights: &mut WrrWeights) -> Option<&'a Arc<Peer>> {
+    pub(crate) fn make(&self, weights: &mut WrrWeights) -> Option<Chosen<'a>> {
         loop {
             let Candidate { peer, standard, .. } = self.best(weights)?;
+            let Some(trial) = standard.trial else {
+                return Some(Chosen { peer, trial: None });
+            };
             // If another request took the trial first, the server is at rest for this one.
-            match standard.trial {
-                Some(trial) if !peer.health.take(trial, self.now, self.rest) => {}
-                _ => return Some(peer),
+            let trial = peer.health.take(trial, self.now, self.rest);
+            if trial.is_some() {
+                return Some(Chosen { peer, trial });
             }
         }
     }

@@ -5,11 +5,12 @@ mod retry;
 
 use crate::{
     Context, Error, Interim, Kind, RequestBody, Servers,
-    balance::Choice,
+    balance::{Choice, Chosen},
     body::{ResponseBody, UnderWay},
     exchange::{Attempt, ExchangeAnswer, Failure, Said, Which},
     fastcgi,
     fetch_guard::FetchGuard,
+    health::TakenTrial,
     message::{self, RequestFraming, Upgrade},
     pace::Pace,
     peer::{Peer, Serving},
@@ -53,6 +54,8 @@ struct Fetch<'a> {
     resolving: Duration,
     /// Servers that are not asked again, by `Peer::number`.
     tried: Vec<u64>,
+    /// The trial of the server that is asked, if it was taken for this fetch.
+    trial: Option<TakenTrial>,
     /// Further attempts that count against the retry limit.
     retried: u32,
     /// Whether an idle connection closed with the request on it, which may have arrived after all, and another
@@ -107,6 +110,7 @@ pub(crate) fn fetch(
         now: bounds.began,
         resolving: Duration::ZERO,
         tried: Vec::new(),
+        trial: None,
         retried: 0,
         replaced: false,
         left: 0,
@@ -288,7 +292,8 @@ impl Fetch<'_> {
         }
     }
 
-    fn choose(&self) -> Option<Arc<Peer>> {
+    fn choose(&mut self) -> Option<Arc<Peer>> {
+        self.trial = None;
         let peers = self.origin.roster.peers();
         let choice = Choice {
             peers: &peers,
@@ -302,6 +307,9 @@ impl Fetch<'_> {
         if let [only] = choice.peers {
             return choice.allows(only).then(|| Arc::clone(only));
         }
-        pool::with_weights(&self.origin.identity, |weights| choice.make(weights)).cloned()
+        let chosen = pool::with_weights(&self.origin.identity, |weights| choice.make(weights));
+        let Chosen { peer, trial } = chosen?;
+        self.trial = trial;
+        Some(Arc::clone(peer))
     }
 }

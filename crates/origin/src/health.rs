@@ -48,6 +48,10 @@ pub(crate) enum Availability {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trial(Rest);
 
+/// A trial that a request has taken. No other request can give it back.
+#[derive(Debug)]
+pub(crate) struct TakenTrial(Rest);
+
 /// Until when a server is left alone, in the upper bits, and whether it is left to its trial, in the lowest. So a trial
 /// that fails in the millisecond in which it was taken begins another rest than the trial's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,10 +68,6 @@ impl Rest {
 
     fn until(self) -> u64 {
         self.0 >> 1
-    }
-
-    fn is_of_trial(self) -> bool {
-        self.0 & 1 == 1
     }
 }
 
@@ -98,24 +98,25 @@ impl Health {
     }
 
     /// Takes the trial. Others then leave it alone for another `rest`: if no result ever comes (because the client
-    /// left, say), the server stays out no longer than that. `false`: another request was first.
-    pub(crate) fn take(&self, trial: Trial, now: u64, rest: Duration) -> bool {
+    /// left, say), the server stays out no longer than that. `None`: another request was first.
+    pub(crate) fn take(&self, trial: Trial, now: u64, rest: Duration) -> Option<TakenTrial> {
         let Trial(Rest(rested)) = trial;
-        let Rest(left_to_it) = Rest::of_trial(now, rest);
+        let left_to_it = Rest::of_trial(now, rest);
         let taken = self
             .rest
-            .compare_exchange(rested, left_to_it, Release, Relaxed);
-        taken.is_ok()
+            .compare_exchange(rested, left_to_it.0, Release, Relaxed);
+        taken.is_ok().then_some(TakenTrial(left_to_it))
     }
 
-    /// Gives the trial back: what came of it says nothing of the server, and the next request may try it.
-    pub(crate) fn give_back(&self, now: u64) {
-        if let Some(rest) = self.rest(Relaxed).filter(|rest| rest.is_of_trial())
-            && now < rest.until()
-        {
-            let Rest(over) = Rest::of_trial(now, Duration::ZERO);
-            let _ = self.rest.compare_exchange(rest.0, over, Relaxed, Relaxed);
-        }
+    /// Gives the trial back: what came of it says nothing of the server, and the next request may try it. If others have
+    /// told since how the server does, or taken another trial, that stands.
+    #[expect(clippy::needless_pass_by_value, reason = "a trial is given back once")]
+    pub(crate) fn give_back(&self, taken: TakenTrial, now: u64) {
+        let TakenTrial(Rest(left_to_it)) = taken;
+        let Rest(over) = Rest::of_trial(now, Duration::ZERO);
+        let _ = self
+            .rest
+            .compare_exchange(left_to_it, over, Relaxed, Relaxed);
     }
 
     /// Whether it answers and the log was told nothing else.

@@ -8,6 +8,7 @@ use crate::{
     files,
     files::Files,
     gate,
+    health::TakenTrial,
     message::Upgrade,
     peer::Peer,
     pool,
@@ -151,11 +152,9 @@ impl Servers {
         }
     }
 
-    /// Records that what came of a request says nothing of `peer`, which may have been on trial with it.
-    pub(crate) fn leave_untried(&self, peer: &Peer) {
-        if !peer.health.is_good() {
-            peer.health.give_back(self.now());
-        }
+    /// Records that what came of a request says nothing of `peer`, which was on `trial` with it.
+    pub(crate) fn leave_untried(&self, peer: &Peer, trial: TakenTrial) {
+        peer.health.give_back(trial, self.now());
     }
 
     /// Logs that `peer` is in good health again.

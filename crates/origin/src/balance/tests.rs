@@ -59,6 +59,7 @@ fn round_robin_is_smooth() {
             choice(&peers, &[], Balance::RoundRobin, 0)
                 .make(&mut weights)
                 .unwrap()
+                .peer
                 .number
         })
         .collect();
@@ -74,7 +75,8 @@ fn least_connections_counts_by_weight() {
     for _ in 0..9 {
         let peer = choice(&peers, &[], Balance::LeastConnections, 0)
             .make(&mut weights)
-            .unwrap();
+            .unwrap()
+            .peer;
         counts[peer.server.index] += 1;
         held.push(Arc::clone(peer).serve());
     }
@@ -89,7 +91,7 @@ fn idle_servers_take_turns_by_their_weights() {
     let mut counts = [0; 2];
     for _ in 0..8 {
         let chosen = choice(&peers, &[], Balance::LeastConnections, 0);
-        counts[chosen.make(&mut weights).unwrap().server.index] += 1;
+        counts[chosen.make(&mut weights).unwrap().peer.server.index] += 1;
     }
     assert_eq!(counts, [6, 2]);
 }
@@ -103,6 +105,7 @@ fn a_hash_stays_with_its_server_and_moves_only_when_it_goes() {
         choice(&peers, tried, Balance::ConsistentHash, hash)
             .make(&mut weights)
             .unwrap()
+            .peer
             .number
     };
     for hash in 0..4_000 {
@@ -140,7 +143,7 @@ fn named(names: &[(&str, &[u8])]) -> Vec<Arc<Peer>> {
 fn a_hash_stays_with_an_address_and_where_there_is_one_with_the_name() {
     let chosen = |peers: &[Arc<Peer>], hash| {
         let choice = choice(peers, &[], Balance::ConsistentHash, hash);
-        Arc::clone(choice.make(&mut WrrWeights::new()).unwrap())
+        Arc::clone(choice.make(&mut WrrWeights::new()).unwrap().peer)
     };
     let before = named(&[("a", &[1, 2, 3]), ("b", &[4])]);
     let rotated = named(&[("a", &[3, 1, 2]), ("b", &[4])]);
@@ -173,7 +176,7 @@ fn addresses_of_a_name_take_turns_as_servers_do() {
     let mut counts = [0; 4];
     for _ in 0..9 {
         let chosen = choice(&peers, &[], Balance::RoundRobin, 0);
-        let chosen = chosen.make(&mut weights).unwrap();
+        let chosen = chosen.make(&mut weights).unwrap().peer;
         let own = chosen.pair().unwrap().own.ip();
         let IpAddr::V4(own) = own else {
             panic!("{own}")
@@ -189,7 +192,7 @@ fn backups_wait_and_the_resting_come_last() {
     let mut weights = WrrWeights::new();
     let mut chosen = |tried: &[u64]| {
         let made = choice(&servers, tried, Balance::RoundRobin, 0).make(&mut weights);
-        made.map(|peer| peer.number)
+        made.map(|chosen| chosen.peer.number)
     };
     assert_eq!(chosen(&[0]), Some(1));
     assert_eq!(chosen(&[0, 1]), Some(2));
@@ -220,7 +223,7 @@ fn who_has_rested_is_tried_by_one_request() {
                     now,
                     ..choice(&peers, &[], balance, *hash)
                 };
-                choice.make(&mut weights).unwrap().number == 0
+                choice.make(&mut weights).unwrap().peer.number == 0
             });
             tried.count()
         };
@@ -245,7 +248,7 @@ fn where_all_rest_a_trial_leaves_the_others_to_be_asked() {
             now,
             ..choice(&peers, tried, Balance::RoundRobin, 0)
         };
-        choice.make(&mut weights).map(|peer| peer.number)
+        choice.make(&mut weights).map(|chosen| chosen.peer.number)
     };
     for now in [2_000, 11_000, 12_000] {
         for _ in 0..4 {
@@ -253,6 +256,29 @@ fn where_all_rest_a_trial_leaves_the_others_to_be_asked() {
             assert_eq!(chosen(now, &[first]), Some(1 - first), "at {now}");
         }
     }
+}
+
+/// Where all rest, one is asked by many, but only one of them has its trial.
+#[test]
+fn a_trial_belongs_to_the_request_that_took_it() {
+    let peers = peers(&[1, 1]);
+    for peer in &peers {
+        rest(peer);
+    }
+    let mut weights = WrrWeights::new();
+    let mut chosen = |now, tried: &[u64]| {
+        let choice = Choice {
+            now,
+            ..choice(&peers, tried, Balance::RoundRobin, 0)
+        };
+        choice.make(&mut weights).map(|chosen| chosen.trial)
+    };
+    let has = |trial: Option<Option<TakenTrial>>| trial.unwrap().is_some();
+    assert!(!has(chosen(2_000, &[1])), "it rests");
+    let trial = chosen(11_000, &[1]).unwrap().unwrap();
+    assert!(!has(chosen(11_000, &[1])), "it is on trial");
+    peers[0].health.give_back(trial, 11_000);
+    assert!(has(chosen(11_000, &[1])), "the next");
 }
 
 #[test]
@@ -275,7 +301,7 @@ fn who_comes_back_works_up_to_its_share() {
                 slow_start: Duration::from_secs(10),
                 ..choice(&peers, &[], Balance::RoundRobin, 0)
             };
-            let chosen = (0..110).filter(|_| choice.make(&mut weights).unwrap().number == 0);
+            let chosen = (0..110).filter(|_| choice.make(&mut weights).unwrap().peer.number == 0);
             let count = chosen.count();
             assert!(
                 count.abs_diff(expected) <= 1,

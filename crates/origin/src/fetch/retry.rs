@@ -195,7 +195,9 @@ impl Fetch<'_> {
     fn blame(&mut self, peer: &Peer, error: &Error) {
         let kind = error.kind();
         if self.may_be_for_upgrade(kind) {
-            self.origin.leave_untried(peer);
+            if let Some(trial) = self.trial.take() {
+                self.origin.leave_untried(peer, trial);
+            }
         } else if kind.is_a_failure() {
             self.origin.blame(peer, error);
         }

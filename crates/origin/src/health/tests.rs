@@ -45,29 +45,40 @@ fn rests_after_failures_in_a_row_only() {
 #[test]
 fn a_trial_that_says_nothing_is_given_back() {
     let health = resting();
-    health.give_back(5_000);
-    assert_eq!(
-        availability(&health, 10_099),
-        Availability::Resting,
-        "no trial"
-    );
     let first = trial(&health, 10_100);
-    assert!(health.take(first, 10_100, RULE.rest));
-    health.give_back(10_100);
+    let first = health.take(first, 10_100, RULE.rest).unwrap();
+    health.give_back(first, 10_100);
     let again = trial(&health, 10_100);
-    assert!(health.take(again, 10_100, RULE.rest));
-    assert!(!health.take(again, 10_100, RULE.rest), "it is taken");
+    let taken = health.take(again, 10_100, RULE.rest).unwrap();
+    let other = health.take(again, 10_100, RULE.rest);
+    assert!(other.is_none(), "it is taken");
     health.succeeded(10_100, 10_200);
-    health.give_back(10_200);
+    health.give_back(taken, 10_200);
     assert_eq!(availability(&health, 10_200), Availability::Healthy(1.0));
+}
+
+#[test]
+fn a_trial_is_given_back_by_the_request_that_took_it() {
+    let health = resting();
+    let take = |now| health.take(trial(&health, now), now, RULE.rest).unwrap();
+    let first = take(10_100);
+    let second = take(20_100);
+    health.give_back(first, 20_200);
+    assert_eq!(availability(&health, 20_200), Availability::Resting);
+    health.give_back(second, 20_300);
+    let third = take(20_300);
+    health.failed(20_400, RULE);
+    health.give_back(third, 20_500);
+    assert_eq!(availability(&health, 30_399), Availability::Resting);
 }
 
 #[test]
 fn one_request_tries_a_server_that_has_rested() {
     let health = resting();
     let (one, other) = (trial(&health, 10_100), trial(&health, 10_100));
-    assert!(health.take(one, 10_100, RULE.rest));
-    assert!(!health.take(other, 10_100, RULE.rest), "it is taken");
+    assert!(health.take(one, 10_100, RULE.rest).is_some());
+    let other = health.take(other, 10_100, RULE.rest);
+    assert!(other.is_none(), "it is taken");
     assert_eq!(availability(&health, 10_101), Availability::Resting);
     health.failed(13_100, RULE);
     assert_eq!(
@@ -76,7 +87,7 @@ fn one_request_tries_a_server_that_has_rested() {
         "once is enough"
     );
     let again = trial(&health, 23_100);
-    assert!(health.take(again, 23_100, RULE.rest));
+    assert!(health.take(again, 23_100, RULE.rest).is_some());
     health.succeeded(23_100, 23_200);
     assert_eq!(availability(&health, 23_200), Availability::Healthy(1.0));
     assert!(health.is_good());
@@ -90,9 +101,17 @@ fn one_request_tries_a_server_that_has_rested() {
 #[test]
 fn a_trial_that_says_nothing_is_followed_by_another() {
     let health = resting();
-    assert!(health.take(trial(&health, 10_100), 10_100, RULE.rest));
+    assert!(
+        health
+            .take(trial(&health, 10_100), 10_100, RULE.rest)
+            .is_some()
+    );
     assert_eq!(availability(&health, 20_099), Availability::Resting);
-    assert!(health.take(trial(&health, 20_100), 20_100, RULE.rest));
+    assert!(
+        health
+            .take(trial(&health, 20_100), 20_100, RULE.rest)
+            .is_some()
+    );
     health.succeeded(10_100, 20_200);
     assert_eq!(
         availability(&health, 20_200),
@@ -118,7 +137,11 @@ fn a_late_answer_ends_neither_a_rest_nor_a_row_that_it_did_not_see() {
     for failed_at in [10_150, 10_200] {
         let health = resting();
         // The trial may fail in the very millisecond in which it was taken.
-        assert!(health.take(trial(&health, 10_150), 10_150, RULE.rest));
+        assert!(
+            health
+                .take(trial(&health, 10_150), 10_150, RULE.rest)
+                .is_some()
+        );
         let (seen, in_row) = (health.rest(Acquire).unwrap(), health.in_row.load(Relaxed));
         assert!(health.is_ended_by(10_100));
         health.failed(failed_at, RULE);

@@ -11,12 +11,12 @@ use hyper::{body::Incoming, server::conn, service::service_fn};
 use hyper_util::rt::TokioIo;
 use origin::{
     Context, Kind, Origin, RequestBody,
-    config::{ActiveHealth, PassiveHealth, Protocol, Tls},
+    config::{ActiveHealth, PassiveHealth, Protocol, Server, Tls},
 };
 use rustls::server::Acceptor;
 use std::{
-    cell::Cell, convert::Infallible, net::SocketAddr, path::PathBuf, pin::pin, rc::Rc, sync::Arc,
-    time::Duration,
+    cell::Cell, convert::Infallible, future::pending, net::SocketAddr, path::PathBuf, pin::pin,
+    rc::Rc, sync::Arc, time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -361,7 +361,59 @@ fn a_server_is_not_tried_by_an_upgrade_that_it_cannot_have() {
     }));
 }
 
-/// A server of HTTP/2 that hangs up on everybody until it is up.
+/// Where all servers rest, one is asked by others too while a request has its trial.
+#[test]
+fn an_upgrade_does_not_give_back_the_trial_of_another_request() {
+    const REST: Duration = Duration::from_secs(20);
+    let authority = Authority::new(&["127.0.0.1"]);
+    work(at_once(async {
+        let (dead, calls) = hangs_up_on_all().await;
+        let (tried, is_up) = fails_at_first(&authority).await;
+        // The other comes first wherever they are equal.
+        let often = Server {
+            weight: 100,
+            ..tcp(dead)
+        };
+        let mut config = config([often, tcp(tried)]);
+        config.tls = Some(trusting(authority.file()));
+        config.protocol = Protocol::Auto;
+        config.passive = PassiveHealth {
+            failures: 1,
+            rest: REST,
+        };
+        let origin = Origin::new(config).unwrap();
+        get(&origin, "/version").await.unwrap_err();
+        is_up.set(true);
+        tokio::time::advance(REST).await;
+        let held = Arc::clone(&origin);
+        let held = spawn_local(async move { get(&held, "/held").await.map(drop) });
+        until(|| origin.report().servers[1].active == 1).await;
+        let before = calls.get();
+        let asked = upgrade_to("websocket", "/upgrade");
+        let asked = origin.fetch(asked, Context::default());
+        asked.await.map(drop).unwrap_err();
+        assert_eq!(calls.get(), before + 1);
+        assert_eq!(get(&origin, "/version").await.unwrap().text(), "HTTP/2.0");
+        assert_eq!(calls.get(), before + 2, "there was no other trial");
+        held.abort();
+    }));
+}
+
+/// A server that hangs up on everybody, and how often it has.
+async fn hangs_up_on_all() -> (SocketAddr, Rc<Cell<usize>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let calls = Rc::new(Cell::new(0));
+    let counted = Rc::clone(&calls);
+    spawn_local(async move {
+        while listener.accept().await.is_ok() {
+            counted.set(counted.get() + 1);
+        }
+    });
+    (address, calls)
+}
+
+/// A server of HTTP/2 that hangs up on everybody until it is up. It never answers at `/held`.
 async fn fails_at_first(authority: &Authority) -> (SocketAddr, Rc<Cell<bool>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -375,11 +427,21 @@ async fn fails_at_first(authority: &Authority) -> (SocketAddr, Rc<Cell<bool>>) {
             }
             if let Ok(stream) = acceptor.accept(stream).await {
                 let builder = conn::http2::Builder::new(Local);
-                spawn_local(builder.serve_connection(TokioIo::new(stream), service_fn(version)));
+                let service = service_fn(version_unless_held);
+                spawn_local(builder.serve_connection(TokioIo::new(stream), service));
             }
         }
     });
     (address, is_up)
+}
+
+async fn version_unless_held(
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    if request.uri().path() == "/held" {
+        pending::<()>().await;
+    }
+    version(request).await
 }
 
 async fn version(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
