@@ -9,7 +9,7 @@ pub(crate) use failure::Failure;
 pub(crate) use send::{wants_http1, was_left};
 
 use crate::{
-    Error, Interim, Servers,
+    Error, Interim, Kind, Servers,
     body::{Carried, Carrier, Incoming},
     connect::Speaks,
     direct, fastcgi,
@@ -164,7 +164,7 @@ impl Attempt<'_> {
             }
             Connection::FastCgi(own) => Box::pin(self.send_fastcgi(own, *request)).await,
         };
-        sent.map_err(|failure| failure.at(&self.peer.label).or_again(spare))
+        sent.map_err(|failure| unread(failure.at(&self.peer.label).or_again(spare)))
     }
 
     /// Turns a failure over HTTP/2 into one that contains the request again, if it may be sent again.
@@ -179,6 +179,22 @@ impl Attempt<'_> {
             }
             (failure, spare) => failure.or_again(spare.filter(|_| self.repeatable)),
         }
+    }
+}
+
+/// A server that answers in HTTP/2 to a request for an upgrade has not read it: that may always go elsewhere.
+fn unread(failure: Failure) -> Failure {
+    match failure {
+        Failure::Sent {
+            error,
+            again: Some(request),
+            ..
+        } if error.kind() == Kind::NoUpgrade => Failure::Unsent {
+            request,
+            error,
+            stale: false,
+        },
+        failure => failure,
     }
 }
 

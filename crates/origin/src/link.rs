@@ -111,6 +111,11 @@ impl Http1 {
         self.heard.load(Relaxed)
     }
 
+    /// Whether the server speaks HTTP/2 all the same.
+    pub(crate) fn hears_http2(&self) -> bool {
+        self.ear.hears_http2()
+    }
+
     /// Whether nothing is under way on it, and the server has neither closed it nor said anything, as far as hyper has
     /// looked.
     pub(crate) fn may_rest(&self) -> bool {

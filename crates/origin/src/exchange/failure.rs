@@ -51,6 +51,11 @@ impl Failure {
     }
 
     pub(super) fn at(self, label: &Arc<str>) -> Self {
+        self.map(|error| error.at(label))
+    }
+
+    /// Replaces the error.
+    pub(super) fn map(self, by: impl FnOnce(Error) -> Error) -> Self {
         match self {
             Self::Unsent {
                 request,
@@ -58,20 +63,24 @@ impl Failure {
                 stale,
             } => Self::Unsent {
                 request,
-                error: error.at(label),
+                error: by(error),
                 stale,
             },
-            Self::Refused { request, error, by } => Self::Refused {
+            Self::Refused {
                 request,
-                error: error.at(label),
-                by,
+                error,
+                by: connection,
+            } => Self::Refused {
+                request,
+                error: by(error),
+                by: connection,
             },
             Self::Sent {
                 error,
                 stale,
                 again,
             } => Self::Sent {
-                error: error.at(label),
+                error: by(error),
                 stale,
                 again,
             },

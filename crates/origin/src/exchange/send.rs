@@ -71,6 +71,8 @@ impl Attempt<'_> {
         let before = link.heard();
         let wait = self.wait(&request, Instant::now());
         let upload = Upload::of(&request);
+        // It was offered HTTP/1.1 alone, which it may not speak.
+        let had_no_choice = self.asked.upgrade.is_some() && self.origin.may_share();
         let is_head = request.method() == Method::HEAD;
         let may_leave_content = message::may_be_left_unread(&request);
         let leave = message::expects_continue(request.headers()).then(Leave::default);
@@ -92,7 +94,12 @@ impl Attempt<'_> {
         let waited = wait.head(sending, &mut link.alarm).await;
         let response = waited.map_err(|lost| {
             let stale = link.reused && link.heard() == before;
-            failure(lost, stale)
+            let told = failure(lost, stale);
+            if had_no_choice && link.hears_http2() {
+                told.map(|error| Error::new(Kind::NoUpgrade).because(error))
+            } else {
+                told
+            }
         })?;
         let mut response = response.map(Incoming::Http1);
         let judged = message::judge(&mut response, self.asked, Speaks::Http1).map_err(sent)?;

@@ -184,10 +184,9 @@ impl Fetch<'_> {
     }
 
     /// Whether a connection may have failed only because the request asks for an upgrade, so that HTTP/1.1 alone was
-    /// offered. A server that does not speak it should say so (RFC 7301 section 3.2), but some just end the handshake, or
-    /// choose nothing and go on in HTTP/2.
+    /// offered. A server that does not speak it should say so (RFC 7301 section 3.2), but some just end the handshake.
     fn may_be_for_upgrade(&self, kind: Kind) -> bool {
-        let had_choice = matches!(kind, Kind::Tls | Kind::Malformed) && self.origin.may_share();
+        let had_choice = kind == Kind::Tls && self.origin.may_share();
         self.asked.upgrade.is_some() && (had_choice || kind == Kind::NoUpgrade)
     }
 

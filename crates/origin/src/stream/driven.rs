@@ -4,39 +4,63 @@ use super::Stream;
 use std::{
     io,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     task::{Context, Poll},
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// hyper's side. Both sides belong to one worker, so that nobody waits for the lock.
 #[derive(Debug)]
-pub(crate) struct Driven(Arc<Mutex<Stream>>);
+pub(crate) struct Driven {
+    stream: Arc<Mutex<Stream>>,
+    is_http2: Arc<AtomicBool>,
+}
 
 /// The owner's side. It does not keep the socket open.
 #[derive(Debug)]
-pub(crate) struct Ear(Weak<Mutex<Stream>>);
+pub(crate) struct Ear {
+    stream: Weak<Mutex<Stream>>,
+    is_http2: Arc<AtomicBool>,
+}
 
 impl Driven {
     pub(crate) fn new(stream: Stream) -> (Self, Ear) {
         let stream = Arc::new(Mutex::new(stream));
-        let ear = Ear(Arc::downgrade(&stream));
-        (Self(stream), ear)
+        let is_http2 = Arc::<AtomicBool>::default();
+        let ear = Ear {
+            stream: Arc::downgrade(&stream),
+            is_http2: Arc::clone(&is_http2),
+        };
+        (Self { stream, is_http2 }, ear)
     }
 
     fn lock(&self) -> MutexGuard<'_, Stream> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stream.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a server that begins so speaks HTTP/2: its first frame is `SETTINGS` (RFC 9113 section 3.4). HTTP/1 begins with
+/// a letter.
+fn begins_http2(bytes: &[u8]) -> bool {
+    matches!(bytes, [0, _, _, 4, ..])
 }
 
 impl Ear {
     /// Whether the stream still exists and the kernel has nothing unread, not even the end.
     pub(crate) fn hears_nothing(&self) -> bool {
-        let stream = self.0.upgrade();
+        let stream = self.stream.upgrade();
         stream.is_some_and(|stream| {
             let stream = stream.lock();
             stream.unwrap_or_else(PoisonError::into_inner).is_empty()
         })
+    }
+
+    /// Whether the server has begun to speak HTTP/2.
+    pub(crate) fn hears_http2(&self) -> bool {
+        self.is_http2.load(Relaxed)
     }
 }
 
@@ -46,7 +70,14 @@ impl AsyncRead for Driven {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut *self.lock()).poll_read(cx, buffer)
+        let mut stream = self.lock();
+        let is_first = stream.heard_so_far() == 0;
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut *stream).poll_read(cx, buffer);
+        if is_first && begins_http2(buffer.filled().get(before..).unwrap_or_default()) {
+            self.is_http2.store(true, Relaxed);
+        }
+        read
     }
 }
 

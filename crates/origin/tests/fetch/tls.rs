@@ -285,12 +285,67 @@ fn a_server_that_speaks_http2_unasked_to_an_upgrade_does_not_fail() {
         let origin = Origin::new(config).unwrap();
         for _ in 0..4 {
             let asked = origin.fetch(upgrade_to("websocket", "/"), Context::default());
-            assert_eq!(asked.await.map(drop).unwrap_err().kind(), Kind::Malformed);
+            assert_eq!(asked.await.map(drop).unwrap_err().kind(), Kind::NoUpgrade);
+            // RFC 9110 section 7.8: a wish for another protocol may be ignored.
+            let twice = Context {
+                repeatable: true,
+                ..Context::default()
+            };
+            let ignored = origin.fetch(upgrade("/"), twice);
+            let ignored = read(ignored.await.unwrap()).await.unwrap();
+            assert_eq!(ignored.text(), "HTTP/2.0");
         }
         assert_eq!(get(&origin, "/version").await.unwrap().text(), "HTTP/2.0");
         let server = &origin.report().servers[0];
         assert_eq!((server.failures, server.healthy), (0, true));
     });
+}
+
+/// Unlike what is not HTTP/1.1 because it is HTTP/2.
+#[test]
+fn a_malformed_answer_to_an_upgrade_is_a_failure_of_the_server() {
+    let authority = Authority::new(&["127.0.0.1"]);
+    let http1: &[&[u8]] = &[b"http/1.1"];
+    for (protocol, offered) in [
+        (Protocol::Http1, http1),
+        (Protocol::Auto, http1),
+        (Protocol::Auto, &[]),
+        (Protocol::Http2, http1),
+    ] {
+        work(async {
+            let mut config = config([tcp(answers_nonsense(&authority, offered).await)]);
+            config.tls = Some(trusting(authority.file()));
+            config.protocol = protocol.clone();
+            config.passive.failures = 3;
+            let origin = Origin::new(config).unwrap();
+            for _ in 0..3 {
+                let asked = origin.fetch(upgrade_to("websocket", "/"), Context::default());
+                assert_eq!(asked.await.map(drop).unwrap_err().kind(), Kind::Malformed);
+            }
+            let server = &origin.report().servers[0];
+            assert_eq!(
+                (server.failures, server.healthy),
+                (3, false),
+                "{protocol:?}"
+            );
+        });
+    }
+}
+
+/// A server that answers what is not HTTP.
+async fn answers_nonsense(authority: &Authority, offered: &[&[u8]]) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let acceptor = peers::acceptor(authority, offered);
+    spawn_local(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let mut stream = acceptor.accept(stream).await.unwrap();
+            let mut asked = [0; 1024];
+            let _ = stream.read(&mut asked).await.unwrap();
+            stream.write_all(b"nonsense\r\n\r\n").await.unwrap();
+        }
+    });
+    address
 }
 
 /// Whether the client that began this handshake offers HTTP/2.
