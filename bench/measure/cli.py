@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from . import machine, network, report, tools
+from . import counts, machine, network, report, tools
 from .admin import AdminFailed
 from .experiments import ALL
 from .limits import raise_open_files
@@ -26,6 +26,8 @@ def main(arguments):
     if not _tools_present(asked.install):
         return 1
     if asked.check:
+        for warning in counts.warnings():
+            _say(f"warning: {warning}")
         return 0
     if asked.tcp:
         network.enter(asked.tcp)
@@ -34,7 +36,7 @@ def main(arguments):
         signal.signal(sign, _interrupt)
     raise_open_files()
     settings = _settings(asked)
-    facts, warnings = machine.describe(), machine.warnings()
+    facts, warnings = machine.describe(), machine.warnings() + counts.warnings()
     for warning in warnings:
         _say(f"warning: {warning}")
     results, status = [], 0
