@@ -51,6 +51,16 @@ pub enum Event {
     /// The stored responses were checked against a different log of purges, and it is not known what was purged since.
     /// They are forgotten.
     Outdated,
+    /// A segment cannot be read at the start. It and the older ones are given up, since it may say that what they have
+    /// was replaced.
+    Unreadable {
+        /// The segment.
+        file: PathBuf,
+        /// The error of the operating system.
+        error: String,
+        /// The number of older segments.
+        older: usize,
+    },
     /// Bytes are not those that were written. They were not given out, and are forgotten.
     Damaged {
         /// The file.
@@ -85,6 +95,11 @@ impl fmt::Display for Event {
             ),
             Self::Outdated => f.write_str(
                 "disk tier: the log of purges is not the one of the last run, and may lack purges: everything stored is dropped",
+            ),
+            Self::Unreadable { file, error, older } => write!(
+                f,
+                "disk tier: {} cannot be read: {error}; dropped, and with it {older} older segments, which it may have replaced",
+                file.display()
             ),
             Self::Mended(what) => write!(f, "disk tier used again: {}", doing(what)),
             Self::Damaged { file, offset } => write!(

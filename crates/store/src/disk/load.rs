@@ -48,11 +48,33 @@ impl Keeper {
     pub(super) fn load_segments(&mut self, mut segments: Vec<u32>) {
         segments.sort_unstable();
         let mut superseded = Superseded::default();
-        for id in segments.into_iter().rev() {
-            if let Err(error) = self.load_segment(id, &mut superseded) {
-                let path = self.shared.device.segment_path(id);
-                self.shared.device.failed(Doing::Reading, &path, &error);
+        while let Some(id) = segments.last() {
+            if let Err(error) = self.load_segment(*id, &mut superseded) {
+                return self.abandon(&segments, *id, &error);
             }
+            segments.pop();
+        }
+    }
+
+    /// Gives up `segments`, the oldest first. The last of them, `id`, cannot be read: what the others have may have been
+    /// replaced or given up there. Nor may they be found at the next start, because nobody notes what replaces them
+    /// until then.
+    fn abandon(&self, segments: &[u32], id: u32, error: &io::Error) {
+        let device = &self.shared.device;
+        let file = device.segment_path(id);
+        device.failed(Doing::Reading, &file, error);
+        device.health.tell(Event::Unreadable {
+            file,
+            error: error.to_string(),
+            older: segments.len().saturating_sub(1),
+        });
+        let remove = |id: &u32| fs::remove_file(device.segment_path(*id));
+        let is_there = |removed: &io::Result<()>| {
+            let error = removed.as_ref().err();
+            error.is_some_and(|error| error.kind() != io::ErrorKind::NotFound)
+        };
+        if segments.iter().map(remove).filter(is_there).count() > 0 {
+            self.shared.purge_everything();
         }
     }
 
@@ -60,18 +82,25 @@ impl Keeper {
         let path = self.shared.device.segment_path(id);
         let directory = self.shared.device.seed;
         let Opened::Segment(segment) = Segment::open(&path, id, directory, true)? else {
-            // The header is torn, or of a directory that this once was: nothing in the file can be found.
-            return fs::remove_file(&path);
+            // The header is torn, or of a directory that this once was: nothing in the file can be found, whether or not
+            // it can be removed.
+            let _ = fs::remove_file(&path);
+            return Ok(());
         };
-        let entries = match segment.index()? {
-            Some((trailer, entries)) => {
-                segment.checked.store(trailer.checked, Relaxed);
-                entries
+        let entries = if let Some((trailer, entries)) = segment.index()? {
+            segment.checked.store(trailer.checked, Relaxed);
+            entries
+        } else {
+            let unsealed = Unsealed::read(&segment)?;
+            // It can be used without its index. That is made again when its labels are wanted.
+            if let Err(error) = unsealed.seal(&segment) {
+                self.shared.device.failed(Doing::Writing, &path, &error);
             }
-            None => mend(&segment)?,
+            unsealed.entries
         };
         if entries.is_empty() {
-            return fs::remove_file(&path);
+            let _ = fs::remove_file(&path);
+            return Ok(());
         }
         self.total += segment.bytes.load(Relaxed);
         self.shared.segments_mut().insert(id, Arc::new(segment));
@@ -106,31 +135,52 @@ impl Keeper {
     }
 }
 
-/// Reads a segment that was never sealed, cuts off what is torn, and seals it.
-pub(super) fn mend(segment: &Segment) -> io::Result<Vec<Entry>> {
-    let length = segment.file.metadata()?.len();
-    let (mut entries, mut labels) = (Vec::new(), Vec::new());
-    let end = scan(
-        &segment.file,
-        segment.nonce,
-        FILE_HEAD as u64,
-        length,
-        |at, seen| {
-            // A record with a damaged body hides what came before it, until it is read and given up.
-            if let ScannedRecord::Sound(head, bytes) | ScannedRecord::BadBody(head, bytes) = seen {
-                segment.note(head.checked);
-                let entry = entry(&head, at);
-                let own = bytes.get(RECORD_HEAD..head.sums()).unwrap_or_default();
-                if let Some(label) = label::of_head(own) {
-                    label::add(&mut labels, entry.unit, &label);
+/// The sound records of a segment that was never sealed.
+pub(super) struct Unsealed {
+    entries: Vec<Entry>,
+    labels: Vec<u8>,
+    /// Where they end. What follows is torn.
+    end: u64,
+}
+
+impl Unsealed {
+    /// Reads the records.
+    pub fn read(segment: &Segment) -> io::Result<Self> {
+        let length = segment.file.metadata()?.len();
+        let (mut entries, mut labels) = (Vec::new(), Vec::new());
+        let end = scan(
+            &segment.file,
+            segment.nonce,
+            FILE_HEAD as u64,
+            length,
+            |at, seen| {
+                // A record with a damaged body hides what came before it, until it is read and given up.
+                if let ScannedRecord::Sound(head, bytes) | ScannedRecord::BadBody(head, bytes) =
+                    seen
+                {
+                    segment.note(head.checked);
+                    let entry = entry(&head, at);
+                    let own = bytes.get(RECORD_HEAD..head.sums()).unwrap_or_default();
+                    if let Some(label) = label::of_head(own) {
+                        label::add(&mut labels, entry.unit, &label);
+                    }
+                    entries.push(entry);
                 }
-                entries.push(entry);
-            }
-        },
-    )?;
-    if !entries.is_empty() {
-        let length = segment.seal(&entries, &labels, end)?;
-        segment.bytes.store(length, Relaxed);
+            },
+        )?;
+        Ok(Self {
+            entries,
+            labels,
+            end,
+        })
     }
-    Ok(entries)
+
+    /// Cuts off what is torn, and seals the segment.
+    pub fn seal(&self, segment: &Segment) -> io::Result<()> {
+        if !self.entries.is_empty() {
+            let length = segment.seal(&self.entries, &self.labels, self.end)?;
+            segment.bytes.store(length, Relaxed);
+        }
+        Ok(())
+    }
 }

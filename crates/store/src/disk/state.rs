@@ -154,6 +154,12 @@ impl DiskState {
         self.log.apply(purge, clock::now(), None);
     }
 
+    /// Purges everything that is stored on this node.
+    pub fn purge_everything(&self) {
+        let purge = Purge::hard(What::Everything);
+        self.log.apply(purge, clock::now(), None);
+    }
+
     /// The segment of that number, if there is one.
     pub fn segment(&self, id: u32) -> Option<Arc<Segment>> {
         self.segments().get(&id).cloned()

@@ -10,7 +10,7 @@ use crate::{
         device::{Missed, ReadMode},
         format::{Entry, RECORD_HEAD},
         index::{RecordPosition, Spot},
-        load::mend,
+        load::Unsealed,
         record::Bodies,
         segment::Segment,
     },
@@ -52,7 +52,7 @@ impl Keeper {
     fn seal_again(&mut self, segment: &Arc<Segment>) -> io::Result<()> {
         let Some((trailer, entries)) = segment.index()? else {
             // The segment could not be sealed when it was full.
-            return mend(segment).map(drop);
+            return Unsealed::read(segment)?.seal(segment);
         };
         let Some(labels) = self.labels_of(segment, &entries) else {
             return Ok(());

@@ -294,6 +294,29 @@ fn a_full_device_puts_writing_out_of_order_and_nothing_else() {
 }
 
 #[test]
+fn an_index_that_cannot_be_made_again_is_not_needed() {
+    const MANY: u64 = 400;
+    let (dir, copy) = (Dir::new(), Dir::new());
+    let _mounted = tiny(&copy);
+    put(&dir.open(), MANY, 60_000);
+    let disk = dir.open();
+    for number in 0..MANY {
+        put(&disk, number, 10);
+    }
+    // The last segment is not sealed yet.
+    for path in [dir.files("segment-"), dir.files("about")].concat() {
+        fs::copy(&path, copy.0.join(path.file_name().expect("a name"))).expect("copied");
+    }
+    drop(disk);
+    // The lock takes no room.
+    let room = File::create(copy.0.join("room")).expect("made");
+    while std::io::Write::write(&mut &room, &[1; 4096]).is_ok() {}
+    let disk = copy.open();
+    assert!((0..MANY).all(|number| holds(&disk, number, 10)));
+    assert!(disk.statistics().errors > 0, "there was no room");
+}
+
+#[test]
 fn a_device_that_cannot_be_written_is_an_error_at_the_start() {
     let dir = Dir::new();
     let mounted = tiny(&dir);

@@ -203,3 +203,49 @@ fn what_is_forgotten_while_it_waits_is_not_found() {
     assert!(find(&disk, &key(1)).is_empty(), "it was forgotten");
     assert!(holds(&disk, 2, 1000));
 }
+
+/// What takes the place of a segment that cannot be read.
+#[derive(Clone, Copy, Debug)]
+enum InPlace {
+    /// Something that can be removed.
+    Link,
+    /// Something that cannot.
+    Folder,
+}
+
+#[test]
+fn nothing_older_than_an_unreadable_segment_is_found() {
+    for in_place in [InPlace::Link, InPlace::Folder] {
+        let dir = Dir::new();
+        // Each run writes a segment. The second has a newer version of what the first has.
+        for stored in [response(1, 1000), response(2, 1000)] {
+            assert!(dir.open().offer(&key(0), &stored));
+        }
+        put(&dir.open(), 3, 1000);
+        let second = dir.files("segment-").remove(1);
+        fs::remove_file(&second).expect("removed");
+        match in_place {
+            InPlace::Link => std::os::unix::fs::symlink("nowhere", &second).expect("made"),
+            InPlace::Folder => fs::create_dir(&second).expect("made"),
+        }
+        let disk = dir.open();
+        assert!(!disk.knows(&key(0)), "{in_place:?}: it was replaced");
+        let events = disk.events();
+        let is_told = |event: &Event| matches!(event, Event::Unreadable { file, older: 1, .. } if *file == second);
+        assert!(events.iter().any(is_told), "{in_place:?}: {events:?}");
+        let log = &disk.shared.log;
+        let purged = [0, 3].map(|number| log.refuses(&key(number), None, 0));
+        let (is_purged, left) = match in_place {
+            InPlace::Link => (false, 1),
+            InPlace::Folder => (true, 2),
+        };
+        assert_eq!(purged, [is_purged; 2], "{in_place:?}");
+        assert_eq!(dir.files("segment-").len(), left, "{in_place:?}");
+        if is_purged {
+            continue;
+        }
+        drop(disk);
+        let disk = dir.open();
+        assert!(find(&disk, &key(0)).is_empty() && holds(&disk, 3, 1000));
+    }
+}
