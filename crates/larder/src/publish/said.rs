@@ -3,7 +3,7 @@
 use super::manifest::Page;
 use http::{HeaderMap, HeaderName, Method, Response, StatusCode, header};
 use rules::{
-    directives::RequestDirectives,
+    directives::{self, RequestDirectives},
     freshness,
     storable::{self, Exchange, NotStorable, SetCookie},
     surrogate,
@@ -49,6 +49,10 @@ const TARGETS: [HeaderName; 2] = [
     HeaderName::from_static("surrogate-control"),
     HeaderName::from_static("cdn-cache-control"),
 ];
+
+/// Says of an answer what an `Expires` in the past says. That one is not kept: many applications write the present time
+/// into it, and then each run would find something new.
+const NEVER_FRESH: &str = "max-age=0";
 
 /// The kind of a page, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +138,31 @@ fn settled(fields: &HeaderMap) -> Option<String> {
 /// Returns the fields that stay with the page.
 pub fn kept(fields: &HeaderMap) -> BTreeMap<String, String> {
     let name = |name: &HeaderName| Some((name.as_str().to_owned(), text(fields, name)?));
-    KEPT.iter().filter_map(name).collect()
+    let mut kept: BTreeMap<_, _> = KEPT.iter().filter_map(name).collect();
+    if is_never_fresh(fields) {
+        let control = kept
+            .entry(header::CACHE_CONTROL.as_str().to_owned())
+            .or_default();
+        *control = match control.trim() {
+            "" => NEVER_FRESH.to_owned(),
+            other => format!("{other}, {NEVER_FRESH}"),
+        };
+    }
+    kept
+}
+
+/// Whether `Expires` alone says how long clients may use the answer, and that is no time at all (RFC 9111 section 5.3).
+/// Without it they would guess a time.
+fn is_never_fresh(fields: &HeaderMap) -> bool {
+    let (directives, _) = directives::response(fields, &[]);
+    let Some(expires) = text(fields, &header::EXPIRES) else {
+        return false;
+    };
+    let date = text(fields, &header::DATE).and_then(|date| httpdate::parse_http_date(&date).ok());
+    let date = date.unwrap_or_else(SystemTime::now);
+    // What is no date has expired.
+    let has_expired = httpdate::parse_http_date(&expires).map_or(true, |expires| expires <= date);
+    directives.max_age.is_none() && has_expired
 }
 
 /// Joins all lines of a field; `None` if there are none. Over HTTP/2, an application may have white space around them.

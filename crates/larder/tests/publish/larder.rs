@@ -151,3 +151,37 @@ fn larder_serves_what_the_application_answered() {
     );
     assert_eq!(larder.get("/said").send().header("expires"), None);
 }
+
+/// Clients would otherwise guess for how long such a page is fresh.
+#[test]
+fn what_has_expired_when_it_comes_is_never_fresh() {
+    const PAST: &str = "Thu, 01 Jan 1970 00:00:00 GMT";
+    let site = Site::new(&[("/", &["/past", "/zero", "/public", "/age", "/later"])]);
+    for (path, expires, control) in [
+        ("/past", PAST, ""),
+        ("/zero", "0", ""),
+        ("/public", PAST, "public"),
+        ("/age", PAST, "max-age=60"),
+        ("/later", "Thu, 01 Jan 2099 00:00:00 GMT", ""),
+    ] {
+        let reply = html(path).header("Expires", expires);
+        let reply = match control {
+            "" => reply,
+            control => reply.cache(control),
+        };
+        site.origin.reply(path, reply);
+    }
+    site.published(&[]);
+    let larder = serve(&site);
+    for (path, control) in [
+        ("/past", Some("max-age=0")),
+        ("/zero", Some("max-age=0")),
+        ("/public", Some("public, max-age=0")),
+        ("/age", Some("max-age=60")),
+        ("/later", None),
+    ] {
+        let answer = larder.get(path).send();
+        assert_eq!(answer.header("cache-control"), control, "{path}");
+        assert_eq!(answer.header("expires"), None, "{path}");
+    }
+}
