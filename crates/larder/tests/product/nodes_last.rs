@@ -16,13 +16,18 @@ fn page_of(first: &str) -> String {
 
 /// Each page has a lifetime from its second answer on; the third and later ones never come.
 fn site() -> Site {
+    site_then(Reply::close)
+}
+
+/// Like [`site`], but `then` answers from the third request for a page on.
+fn site_then(then: fn() -> Reply) -> Site {
     let site = Site::start();
-    site.origin.otherwise(|request| {
+    site.origin.otherwise(move |request| {
         let first = request.target.trim_start_matches('/').replace('/', "=");
         match request.nth {
             1 => Reply::ok().cache(&first).header("ETag", "\"1\"").body("1"),
             2 => Reply::ok().cache("max-age=1000").body("2"),
-            _ => Reply::close(),
+            _ => then(),
         }
     });
     for (shared, first) in (1..).zip(AT_FIRST) {
@@ -53,6 +58,23 @@ fn what_another_node_has_stored_answers_where_the_application_does_not() {
         let again = get(&site.nodes[0], &page);
         assert!(again.hit(), "{first}: {}", again.said());
         assert_eq!(site.origin.requests(&page), asked, "{first}");
+    }
+}
+
+#[test]
+fn what_another_node_has_stored_answers_where_the_application_has_an_error() {
+    let site = site_then(|| Reply::status(503).cache("no-store"));
+    for first in AT_FIRST {
+        let page = page_of(first);
+        let answer = get(&site.nodes[0], &page);
+        assert_eq!(answer.status, 200, "{first}: {}", answer.said());
+        assert_eq!(answer.text(), "2", "{first}");
+        assert!(
+            answer.said().contains("fwd-status=503"),
+            "{first}: {}",
+            answer.said()
+        );
+        assert_eq!(site.origin.requests(&page), 3, "{first}");
     }
 }
 

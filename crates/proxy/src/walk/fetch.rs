@@ -27,7 +27,7 @@ use crate::{
 };
 use http::{HeaderMap, Response, header, response};
 use origin::ResponseBody;
-use rules::{fields::has, method::is_retrieval, time::Time};
+use rules::{fields::has, method::is_retrieval, status::Handled, time::Time};
 use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
 use store::{
     Stored, Ticket,
@@ -144,13 +144,25 @@ pub async fn fetch(
     // Other nodes do not wait for this one any more.
     drop(fetch);
     if worker.cache.shared.is_some()
-        && let Landing::Failed(failure) = &fetched.landing
-        && failure.is_the_origins()
-        && let Some(found) = elsewhere(worker, ask, need, (failure, fetched.origin_time)).await
+        && let Some(why) = failing(ask, &fetched.landing)
+        && let Some(found) = elsewhere(worker, ask, need, why, fetched.origin_time).await
     {
         fetched.landing = found;
     }
     fetched
+}
+
+/// Why the client is to get an error from the origin, if it is, and the error is not stored.
+fn failing(ask: &Ask, landing: &Landing) -> Option<Failing> {
+    match landing {
+        Landing::Failed(failure) if failure.is_the_origins() => {
+            Some(Failing::Unreachable(failure.clone().into()))
+        }
+        Landing::Raw {
+            head, kept: Err(_), ..
+        } if ask.policy().stale.is_failure(head.status) => Some(Failing::Status(head.status)),
+        _ => None,
+    }
 }
 
 /// Returns what the shared tier has for a request whose fetch failed. It may not have been asked before: what was stored
@@ -159,13 +171,20 @@ async fn elsewhere(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: &Need,
-    (failure, origin_time): (&Failure, Option<Duration>),
+    why: Failing,
+    origin_time: Option<Duration>,
 ) -> Option<Landing> {
-    let why = Failing::Unreachable(failure.clone().into());
     match below::look_up_shared(worker, ask, need.clone(), Role::Last).await {
         SharedLookup::Hit(mut hit) => {
+            let handled = Handled::Forwarded {
+                why: need.why,
+                status: why.status(),
+                stored: false,
+                collapsed: false,
+            };
             let (ttl, detail) = land::on_failure(&hit.stored, why);
             hit.outcome = Outcome {
+                handled,
                 ttl: Some(ttl),
                 detail: Some(detail),
                 origin_time,
