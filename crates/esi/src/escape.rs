@@ -8,6 +8,8 @@ pub enum EscapeContext {
     /// Text, or an attribute whose value is text, quoted or not.
     #[default]
     Text,
+    /// Among the attributes of a tag, where it is the name of one or a part of it.
+    Name,
     /// Within `<script>`, or in an attribute that is a script (`onclick`).
     Script,
     /// Within `<style>`, or in `style`.
@@ -50,6 +52,13 @@ impl EscapeContext {
         match self {
             Self::Nothing => {}
             Self::Text => text(value, to),
+            Self::Name => {
+                // No reference is resolved there; a slash would end the name.
+                let from = to.len();
+                text(value, to);
+                let name = to.split_off(from);
+                to.push_str(&name.replace('/', "&#47;"));
+            }
             Self::Script => script(value, to),
             Self::Style => style(value, to),
             Self::Document => {
@@ -169,6 +178,10 @@ mod tests {
                 "&#60;/script&#62;&#34;&#39;&#96;&#60;x&#32;onerror&#61;a&#92;&#32;é&#38;",
             ),
             (
+                EscapeContext::Name,
+                "&#60;&#47;script&#62;&#34;&#39;&#96;&#60;x&#32;onerror&#61;a&#92;&#32;é&#38;",
+            ),
+            (
                 EscapeContext::Script,
                 "\\u003c\\u002fscript\\u003e\\u0022\\u0027\\u0060\\u003cx\\u0020onerror\\u003da\\u005c\\u0020\\u00e9\\u0000\\u0026",
             ),
@@ -269,13 +282,14 @@ mod tests {
     proptest! {
         #[test]
         fn a_value_never_ends_its_place(value in ".*|(https?://|/)?[a-z:/?#&=<>\"'` \n\\\\]{0,20}") {
-            let places = [EscapeContext::Nothing, EscapeContext::Text, EscapeContext::Script, EscapeContext::Style, EscapeContext::Document];
+            let places = [EscapeContext::Nothing, EscapeContext::Text, EscapeContext::Name, EscapeContext::Script, EscapeContext::Style, EscapeContext::Document];
             for place in places.into_iter().chain(PARTS.map(EscapeContext::Address)) {
                 let mut to = String::new();
                 place.escape(&value, &mut to);
                 prop_assert!(!to.contains(['<', '>', '"', '\'', '`', '=', ' ', '\n']), "{:?} {}", place, to);
                 let inner = resolved(&to);
                 match place {
+                    EscapeContext::Name => prop_assert!(!to.contains('/'), "{}", to),
                     EscapeContext::Text => prop_assert!(value.contains(&inner) || value.chars().any(char::is_control)),
                     EscapeContext::Document => {
                         prop_assert!(!inner.contains(['<', '>', '"', '\'', '`', '=', ' ', '\n']), "{}", inner);

@@ -54,10 +54,12 @@ impl Run {
             Token::Text(span) => sends.then_some(Step::Text(*span)),
             Token::Value(variable, place) => {
                 let mut value = String::new();
-                match variable.sent(request).filter(|_| sends) {
-                    Some(theirs) => place.escape(&theirs, &mut value),
-                    None if sends => value.push_str(variable.default()),
-                    None => {}
+                if let Some(theirs) = variable.sent(request).filter(|_| sends) {
+                    place.escape(&theirs, &mut value);
+                }
+                // Nothing may be left of what was sent.
+                if sends && value.is_empty() {
+                    value.push_str(variable.default());
                 }
                 (!value.is_empty()).then_some(Step::Value(value))
             }

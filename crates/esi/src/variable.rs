@@ -123,6 +123,23 @@ impl Variable {
         self.name == Name::Host
     }
 
+    /// Whether each request has it: its host, and its path.
+    pub(crate) fn is_always_sent(&self) -> bool {
+        matches!(self.name, Name::Host | Name::Path) && self.key.is_none()
+    }
+
+    /// The same with `default`, if the page gave none.
+    pub(crate) fn or_default(self, default: &str) -> Self {
+        if self.default().is_empty() {
+            Self {
+                default: Some(default.into()),
+                ..self
+            }
+        } else {
+            self
+        }
+    }
+
     /// How to escape the variable at `place`. A variable that is part of an address stays unescaped in its own part of
     /// an address.
     pub(crate) fn place(&self, place: EscapeContext) -> EscapeContext {

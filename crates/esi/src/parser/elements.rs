@@ -66,8 +66,8 @@ impl Element {
 }
 
 impl Parser {
-    /// Handles `<esi:…>`.
-    pub(super) fn start(&mut self, tag: &Tag<'_>) {
+    /// Handles `<esi:…>`. `is_whole` says that it is the whole value of an attribute without quotes.
+    pub(super) fn start(&mut self, tag: &Tag<'_>, is_whole: bool) {
         let Some(element) = Element::named(tag.name) else {
             return;
         };
@@ -77,7 +77,7 @@ impl Parser {
                     self.found.push_back(Token::Include(Box::new(include)));
                 }
             }
-            Element::Vars => self.start_vars(tag),
+            Element::Vars => self.start_vars(tag, is_whole),
             _ if tag.is_empty => {}
             Element::Comment => {}
             Element::Remove => self.mode = Mode::Removed(element, 0),
@@ -105,7 +105,7 @@ impl Parser {
         }
     }
 
-    fn start_vars(&mut self, tag: &Tag<'_>) {
+    fn start_vars(&mut self, tag: &Tag<'_>, is_whole: bool) {
         let named = tag.get("name");
         let Some(name) = named else {
             self.vars += usize::from(!tag.is_empty);
@@ -113,9 +113,7 @@ impl Parser {
         };
         // With a name the tag is the value and nothing else, however it is closed.
         if let Some((variable, _)) = Variable::read(name.trim()) {
-            let place = self.html.value(&variable);
-            self.found
-                .push_back(Token::Value(Box::new(variable), place));
+            self.place(variable, is_whole);
         }
     }
 

@@ -68,21 +68,26 @@ impl Forks {
         self.likely().any(Html::is_skipped)
     }
 
+    /// Whether the value of an attribute begins here on each way.
+    pub(super) fn is_before_value(&self) -> bool {
+        !self.ways.is_empty() && self.ways.iter().all(Html::is_before_value)
+    }
+
     fn likely(&self) -> impl Iterator<Item = &Html> {
         self.ways.iter().filter(|way| !way.is_aside)
     }
 
     /// Places `variable` here. Returns how to escape it, so that it stays a value on each way.
     pub(super) fn value(&mut self, variable: &Variable) -> EscapeContext {
-        let default = variable.default().as_bytes();
-        let mut instead = if default.is_empty() {
+        let mut instead = if variable.is_always_sent() {
             Vec::new()
         } else {
             self.ways.clone()
         };
         let places = self.ways.iter_mut().map(|way| variable.place(way.value()));
         let place = places.reduce(strictest).unwrap_or_default();
-        read(&mut instead, default);
+        // What comes behind a value without a default may stand where the value would.
+        read(&mut instead, variable.default().as_bytes());
         join(&mut self.ways, instead);
         place
     }
@@ -175,6 +180,7 @@ fn strictest(one: EscapeContext, other: EscapeContext) -> EscapeContext {
     match (less, more) {
         (less, more) if less == more => more,
         (EscapeContext::Text, more) => more,
+        (EscapeContext::Name, EscapeContext::Document) => EscapeContext::Address(Part::Any),
         (_, EscapeContext::Nothing) => EscapeContext::Nothing,
         // A backslash is a slash in an address, and what is code in one is decoded first.
         (EscapeContext::Address(_), EscapeContext::Style | EscapeContext::Script) => {
@@ -191,11 +197,12 @@ fn strictest(one: EscapeContext, other: EscapeContext) -> EscapeContext {
 const fn strictness(place: EscapeContext) -> u8 {
     match place {
         EscapeContext::Text => 0,
-        EscapeContext::Document => 1,
-        EscapeContext::Address(Part::Code) => 5,
-        EscapeContext::Address(_) => 2,
-        EscapeContext::Style => 3,
-        EscapeContext::Script => 4,
-        EscapeContext::Nothing => 6,
+        EscapeContext::Name => 1,
+        EscapeContext::Document => 2,
+        EscapeContext::Address(Part::Code) => 6,
+        EscapeContext::Address(_) => 3,
+        EscapeContext::Style => 4,
+        EscapeContext::Script => 5,
+        EscapeContext::Nothing => 7,
     }
 }

@@ -119,6 +119,11 @@ impl Html {
         matches!(self.state, State::Text | State::Open)
     }
 
+    /// Whether the value of an attribute begins here, unless a blank comes before it.
+    pub(super) const fn is_before_value(&self) -> bool {
+        matches!(self.state, State::Equals)
+    }
+
     /// Whether this is within a comment or `CDATA`.
     pub(super) const fn is_skipped(&self) -> bool {
         matches!(self.state, State::Comment(_) | State::Verbatim { .. })
@@ -143,7 +148,7 @@ impl Html {
             State::Blank | State::Attribute | State::Named => {
                 // Now nobody knows the name of the attribute.
                 self.state = self.named(State::Attribute, UNKNOWN);
-                EscapeContext::Text
+                EscapeContext::Name
             }
             State::Equals => {
                 self.begin_value(None);
@@ -336,6 +341,6 @@ const fn closing(byte: u8) -> State {
 }
 
 /// Whether HTML takes the byte for white space.
-const fn is_blank(byte: u8) -> bool {
+pub(super) const fn is_blank(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ')
 }

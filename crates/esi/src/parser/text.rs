@@ -2,6 +2,7 @@
 
 use super::{
     MOST_TAG, Mode, Parser, Read,
+    html::is_blank,
     marks::{Mark, MarkMatch},
 };
 use crate::{
@@ -72,7 +73,10 @@ impl Parser {
                 Extent::Ends(length) => {
                     let inside = here.get(..length - 1)?;
                     if mark == Mark::Tag {
-                        self.start(&Tag::read(inside.strip_prefix(b"<esi:")?));
+                        let Some(is_whole) = self.is_whole(here.get(length..)?) else {
+                            return Some(Read::Wait);
+                        };
+                        self.start(&Tag::read(inside.strip_prefix(b"<esi:")?), is_whole);
                     } else {
                         self.end(&Tag::read(inside.strip_prefix(b"</esi:")?));
                     }
@@ -96,13 +100,42 @@ impl Parser {
         };
         match Variable::begin(text) {
             Reading::Is(variable, length) if variable.is_known() => {
-                let place = self.html.value(&variable);
-                self.found
-                    .push_back(Token::Value(Box::new(variable), place));
+                let Some(is_whole) = self.is_whole(here.get(length..)?) else {
+                    return Some(Read::Wait);
+                };
+                self.place(variable, is_whole);
                 Some(Read::On(length))
             }
             Reading::More if !is_cut && !self.ended && here.len() < MOST_TAG => Some(Read::Wait),
             Reading::Is(..) | Reading::Not | Reading::More => None,
+        }
+    }
+
+    /// Passes on the value of `variable`, which stands here.
+    pub(super) fn place(&mut self, variable: Variable, is_whole: bool) {
+        // If it is empty, the next attribute must not become the value.
+        let variable = if is_whole {
+            variable.or_default("\"\"")
+        } else {
+            variable
+        };
+        let place = self.html.value(&variable);
+        self.found
+            .push_back(Token::Value(Box::new(variable), place));
+    }
+
+    /// Whether what stands here, before `after`, is the whole value of an attribute without quotes. `None` if more bytes
+    /// are needed to tell.
+    fn is_whole(&self, after: &[u8]) -> Option<bool> {
+        const END: &[u8] = b"</esi:vars>";
+        if !self.html.is_before_value() {
+            return Some(false);
+        }
+        let after = after.strip_prefix(END).unwrap_or(after);
+        match after.first() {
+            Some(byte) if is_blank(*byte) => Some(true),
+            _ if END.starts_with(after) && !self.ended => None,
+            _ => Some(false),
         }
     }
 }

@@ -39,7 +39,9 @@ impl Html {
             EscapeContext::Address(Part::Code) => EscapeContext::Address(Part::Code),
             EscapeContext::Address(_) => EscapeContext::Address(Part::Any),
             place @ (EscapeContext::Script | EscapeContext::Style) => place,
-            EscapeContext::Document | EscapeContext::Nothing => EscapeContext::Nothing,
+            EscapeContext::Document | EscapeContext::Name | EscapeContext::Nothing => {
+                EscapeContext::Nothing
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{sent, sent_to};
 
 const TEXT: &str = "a&#38;b&#61;/&#39;";
+const NAME: &str = "a&#38;b&#61;&#47;&#39;";
 const ADDRESS: &str = "a%26b%3D%2F%27";
 const SCRIPT: &str = r"a\u0026b\u003d\u002f\u0027";
 const STYLE: &str = r"a\000026b\00003d\00002f\000027";
@@ -13,7 +14,7 @@ const CODE: &str = "a%5Cu0026b%5Cu003d%5Cu002f%5Cu0027";
 const PLACES: &[(&str, &str)] = &[
     ("@", TEXT),
     ("<p>@</p>", TEXT),
-    ("a <b @", TEXT),
+    ("a <b @", NAME),
     ("a < b=@", TEXT),
     ("<!DOCTYPE html><p>@", TEXT),
     ("<?xml version=\"1.0\"?><a>@", TEXT),
@@ -26,8 +27,8 @@ const PLACES: &[(&str, &str)] = &[
     ("<p title=@>", TEXT),
     ("<p title = \"a > @\">", TEXT),
     ("<p data-href=\"@\">", TEXT),
-    ("<p @>", TEXT),
-    ("<p href@=\"/\">", TEXT),
+    ("<p @>", NAME),
+    ("<p href@=\"/\">", NAME),
     // Addresses.
     ("<a href=\"@\">", ADDRESS),
     ("<a href='/x?q=@'>", ADDRESS),
@@ -121,7 +122,7 @@ const PLACES: &[(&str, &str)] = &[
     ("<style><!-- a --></style>@", TEXT),
     // Text that is not markup.
     ("<title>a @</title>", TEXT),
-    ("<title>a <b @</title>", TEXT),
+    ("<title>a <b @</title>", NAME),
     ("<title><a href=\"x</title><p onclick=\"f('@')\">", SCRIPT),
     (
         "<textarea><a href=\"</textarea><p onclick=\"f('@')\">",
@@ -162,7 +163,7 @@ const PLACES: &[(&str, &str)] = &[
     ("<!@", ""),
     ("<script>'</@'", ""),
     ("<title><@", ""),
-    ("<p @=''>", TEXT),
+    ("<p @=''>", NAME),
     // Bytes that are not markup, and bytes that are left out.
     ("<!-- <a href=\" --><p>@", TEXT),
     ("<![CDATA[<a href=\"]]>@", TEXT),
@@ -289,6 +290,89 @@ fn in_an_attribute_of_a_name_that_is_a_value_most_is_escaped() {
         let page = format!("<esi:vars><p {name}=\"f('$(HTTP_COOKIE{{v}})')\">");
         let whole = sent_to(page.as_bytes(), &[], cookies);
         assert!(whole.ends_with(&format!("=\"f('{CODE}')\">")), "{whole}");
+    }
+}
+
+/// Behind an attribute that may be empty, without quotes, stands what may become its value. A value that is all of it is
+/// written so that the attribute stays empty.
+#[test]
+fn an_empty_value_without_quotes_takes_nothing_from_what_follows() {
+    for (page, empty, given) in [
+        (
+            "<a href=$(HTTP_COOKIE{v}) class=b>",
+            "<a href=\"\" class=b>",
+            "<a href=x class=b>",
+        ),
+        (
+            "<a href = $(HTTP_COOKIE{v})\nclass=b>",
+            "<a href = \"\"\nclass=b>",
+            "<a href = x\nclass=b>",
+        ),
+        (
+            "<a href=<esi:vars>$(HTTP_COOKIE{v})</esi:vars> class=b>",
+            "<a href=\"\" class=b>",
+            "<a href=x class=b>",
+        ),
+        (
+            "<a href=<esi:vars name='$(HTTP_COOKIE{v})'/> class=b>",
+            "<a href=\"\" class=b>",
+            "<a href=x class=b>",
+        ),
+        (
+            "<a href=$(HTTP_COOKIE{v}|/y) class=b>",
+            "<a href=/y class=b>",
+            "<a href=x class=b>",
+        ),
+        (
+            "<iframe srcdoc='<iframe srcdoc=$(HTTP_COOKIE{v}) id=b>'>",
+            "<iframe srcdoc='<iframe srcdoc= id=b>'>",
+            "<iframe srcdoc='<iframe srcdoc= id=b>'>",
+        ),
+        // It ends here, or goes on.
+        ("<a href=$(HTTP_COOKIE{v})>", "<a href=>", "<a href=x>"),
+        (
+            "<a href=$(HTTP_COOKIE{v})/y>",
+            "<a href=/y>",
+            "<a href=x/y>",
+        ),
+        (
+            "<a href='$(HTTP_COOKIE{v})' b>",
+            "<a href='' b>",
+            "<a href='x' b>",
+        ),
+    ] {
+        let written = format!("<esi:vars>{page}</esi:vars>");
+        for size in [usize::MAX, 1, 2, 5] {
+            let pieces = vec![size; written.len()];
+            assert_eq!(sent_to(written.as_bytes(), &pieces, &[]), empty);
+            let whole = sent_to(written.as_bytes(), &pieces, &[("cookie", "v=x")]);
+            assert_eq!(whole, given);
+        }
+    }
+    // Of this value nothing is left in text.
+    let page = "<esi:vars><a title=$(HTTP_COOKIE{v}) id=b>";
+    let whole = sent_to(page.as_bytes(), &[], &[("cookie", "v=\u{1}")]);
+    assert_eq!(whole, "<a title=\"\" id=b>");
+}
+
+/// What stands behind a value stays a value if that one is empty.
+#[test]
+fn a_value_behind_one_that_may_be_empty_stays_a_value() {
+    for (page, value) in [
+        ("<a href=$(HTTP_COOKIE{w})$(HTTP_COOKIE{w}) @>", ADDRESS),
+        ("<p onclick=$(HTTP_COOKIE{w})$(HTTP_COOKIE{w}) @>", SCRIPT),
+        ("<p onclick=<esi:vars name='$(HTTP_COOKIE{w})'/ > @>", NAME),
+        (
+            "<script><!-- --$(HTTP_COOKIE{w})> <script></script>@",
+            SCRIPT,
+        ),
+        ("<script>a<$(HTTP_COOKIE{w})/script>@", SCRIPT),
+    ] {
+        let page = page.replace('@', "$(HTTP_COOKIE{v})");
+        let written = format!("<esi:vars>{page}</esi:vars>");
+        let whole = sent_to(written.as_bytes(), &[], &[("cookie", "v=a&b=/'")]);
+        let whole = whole.trim_end_matches('>');
+        assert!(whole.ends_with(value), "{page}: {whole}");
     }
 }
 
