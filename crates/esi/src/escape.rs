@@ -14,6 +14,8 @@ pub enum EscapeContext {
     Script,
     /// Within `<style>`, or in `style`.
     Style,
+    /// There, behind a slash: with another one it could name a host.
+    StyleSlash,
     /// In the text of a document that is an attribute (`srcdoc`).
     Document,
     /// In an attribute that is an address (`href`, `src`).
@@ -29,6 +31,8 @@ pub enum Part {
     Start,
     /// After it, before the first character that ends a scheme or cannot be in one.
     Scheme,
+    /// Behind the colon of a scheme, or behind slashes at the beginning: where a host may be named.
+    Host,
     /// Behind that, before the query.
     Path,
     /// In the query, where a parameter begins.
@@ -61,6 +65,14 @@ impl EscapeContext {
             }
             Self::Script => script(value, to),
             Self::Style => style(value, to),
+            Self::StyleSlash => match value.as_bytes().first() {
+                // Browsers read a backslash as a slash, and drop the others.
+                Some(first @ (b'/' | b'\\' | b'\t' | b'\n' | b'\r')) => {
+                    style(&format!("%{first:02X}"), to);
+                    style(value.get(1..).unwrap_or_default(), to);
+                }
+                _ => style(value, to),
+            },
             Self::Document => {
                 let mut inner = String::new();
                 text(value, &mut inner);
@@ -268,10 +280,11 @@ mod tests {
         all
     }
 
-    const PARTS: [Part; 8] = [
+    const PARTS: [Part; 9] = [
         Part::Any,
         Part::Start,
         Part::Scheme,
+        Part::Host,
         Part::Path,
         Part::Parameters,
         Part::Parameter,
@@ -282,7 +295,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_value_never_ends_its_place(value in ".*|(https?://|/)?[a-z:/?#&=<>\"'` \n\\\\]{0,20}") {
-            let places = [EscapeContext::Nothing, EscapeContext::Text, EscapeContext::Name, EscapeContext::Script, EscapeContext::Style, EscapeContext::Document];
+            let places = [EscapeContext::Nothing, EscapeContext::Text, EscapeContext::Name, EscapeContext::Script, EscapeContext::Style, EscapeContext::StyleSlash, EscapeContext::Document];
             for place in places.into_iter().chain(PARTS.map(EscapeContext::Address)) {
                 let mut to = String::new();
                 place.escape(&value, &mut to);
@@ -294,7 +307,7 @@ mod tests {
                     EscapeContext::Document => {
                         prop_assert!(!inner.contains(['<', '>', '"', '\'', '`', '=', ' ', '\n']), "{}", inner);
                     }
-                    EscapeContext::Nothing | EscapeContext::Script | EscapeContext::Style => prop_assert_eq!(&inner, &to),
+                    EscapeContext::Nothing | EscapeContext::Script | EscapeContext::Style | EscapeContext::StyleSlash => prop_assert_eq!(&inner, &to),
                     EscapeContext::Address(Part::Start) => {
                         let is_plain = !inner.contains([':', '/', '\\', '?', '#', '&']);
                         prop_assert!(is_plain || (inner == value && is_address(&value)), "{}", inner);

@@ -144,9 +144,9 @@ impl Variable {
     /// an address.
     pub(crate) fn place(&self, place: EscapeContext) -> EscapeContext {
         match (self.name, self.key.is_some(), place) {
-            (Name::Host, _, EscapeContext::Address(Part::Path))
+            (Name::Host, _, EscapeContext::Address(Part::Host | Part::Path))
             | (Name::Query, false, EscapeContext::Address(Part::Parameters)) => EscapeContext::Text,
-            // The text before it may be empty, so it must not name another host.
+            // The text before it may be no part of an address, so it must not name another host.
             (Name::Path, _, EscapeContext::Address(Part::Scheme | Part::Path)) => {
                 EscapeContext::Address(Part::Start)
             }

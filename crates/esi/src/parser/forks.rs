@@ -183,9 +183,10 @@ fn strictest(one: EscapeContext, other: EscapeContext) -> EscapeContext {
         (EscapeContext::Name, EscapeContext::Document) => EscapeContext::Address(Part::Any),
         (_, EscapeContext::Nothing) => EscapeContext::Nothing,
         // A backslash is a slash in an address, and what is code in one is decoded first.
-        (EscapeContext::Address(_), EscapeContext::Style | EscapeContext::Script) => {
-            EscapeContext::Address(Part::Code)
-        }
+        (
+            EscapeContext::Address(_),
+            EscapeContext::Style | EscapeContext::StyleSlash | EscapeContext::Script,
+        ) => EscapeContext::Address(Part::Code),
         (_, EscapeContext::Address(Part::Code)) => EscapeContext::Address(Part::Code),
         // The part that lets nothing through.
         (_, EscapeContext::Address(_)) => EscapeContext::Address(Part::Any),
@@ -199,10 +200,11 @@ const fn strictness(place: EscapeContext) -> u8 {
         EscapeContext::Text => 0,
         EscapeContext::Name => 1,
         EscapeContext::Document => 2,
-        EscapeContext::Address(Part::Code) => 6,
+        EscapeContext::Address(Part::Code) => 7,
         EscapeContext::Address(_) => 3,
         EscapeContext::Style => 4,
-        EscapeContext::Script => 5,
-        EscapeContext::Nothing => 7,
+        EscapeContext::StyleSlash => 5,
+        EscapeContext::Script => 6,
+        EscapeContext::Nothing => 8,
     }
 }

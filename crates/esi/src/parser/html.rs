@@ -6,7 +6,7 @@ mod document;
 mod raw;
 
 use crate::escape::{EscapeContext, Part};
-use address::ADDRESSES;
+use address::{ADDRESSES, LISTS};
 use comment::Comment;
 use memchr::memchr;
 use raw::{Raw, Script};
@@ -32,6 +32,10 @@ pub(super) struct Html {
     pub(super) is_aside: bool,
     /// The place inside the attribute's value.
     place: EscapeContext,
+    /// Whether the value is a list of addresses.
+    is_list: bool,
+    /// The last byte, unless a value came after it.
+    last: u8,
     /// The document that is the attribute's value.
     document: Option<Box<Html>>,
     /// Whether this is such a document.
@@ -83,6 +87,11 @@ enum State {
 impl Html {
     /// Reads the next text of the page: up to its end or the first `>`.
     pub(super) fn text(&mut self, text: &[u8]) {
+        // Browsers drop the others in an address.
+        let mut counting = text.iter().rev();
+        if let Some(byte) = counting.find(|byte| !matches!(byte, b'\t' | b'\n' | b'\r')) {
+            self.last = *byte;
+        }
         let mut rest = text;
         while let Some((&byte, after)) = rest.split_first() {
             let mark = match self.state {
@@ -131,6 +140,20 @@ impl Html {
 
     /// Places a value here. Returns its place.
     pub(super) fn value(&mut self) -> EscapeContext {
+        let is_behind_slash = self.is_behind_slash();
+        self.last = 0;
+        match self.place_value() {
+            EscapeContext::Style if is_behind_slash => EscapeContext::StyleSlash,
+            place => place,
+        }
+    }
+
+    /// Whether the last byte is a slash or a backslash, or may be one that is written as a reference.
+    const fn is_behind_slash(&self) -> bool {
+        matches!(self.last, b'/' | b'\\' | b';')
+    }
+
+    fn place_value(&mut self) -> EscapeContext {
         match self.state {
             State::Text | State::Closing => EscapeContext::Text,
             State::Raw(raw) => raw.place(),
@@ -173,6 +196,10 @@ impl Html {
     /// Whether text that follows is read as it is after `other`.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let is_like = match self.state {
+            State::Raw(Raw::Style) => {
+                return self.state == other.state
+                    && self.is_behind_slash() == other.is_behind_slash();
+            }
             State::Text
             | State::Open
             | State::OpenEnd
@@ -191,7 +218,11 @@ impl Html {
             }
             State::Value(_) => {
                 let is_alike = match self.place {
-                    EscapeContext::Address(Part::Scheme) => self.name == other.name,
+                    EscapeContext::Address(part) => {
+                        self.is_list == other.is_list
+                            && (part != Part::Scheme || self.name == other.name)
+                    }
+                    EscapeContext::Style => self.is_behind_slash() == other.is_behind_slash(),
                     EscapeContext::Document => {
                         let documents = self.document.iter().zip(&other.document);
                         self.name == other.name
@@ -312,6 +343,7 @@ impl Html {
             name if ADDRESSES.contains(&name) => EscapeContext::Address(Part::Start),
             _ => EscapeContext::Text,
         };
+        self.is_list = LISTS.contains(&self.name.as_slice());
         self.name.clear();
         self.document = match self.place {
             EscapeContext::Document => self.within(),

@@ -38,7 +38,9 @@ impl Html {
             // The forms of these are the same within an attribute, as long as no variable stays as it is.
             EscapeContext::Address(Part::Code) => EscapeContext::Address(Part::Code),
             EscapeContext::Address(_) => EscapeContext::Address(Part::Any),
-            place @ (EscapeContext::Script | EscapeContext::Style) => place,
+            place @ (EscapeContext::Script | EscapeContext::Style | EscapeContext::StyleSlash) => {
+                place
+            }
             EscapeContext::Document | EscapeContext::Name | EscapeContext::Nothing => {
                 EscapeContext::Nothing
             }
@@ -69,7 +71,7 @@ impl Html {
             }
         };
         match read {
-            Some(byte) => document.byte(byte),
+            Some(byte) => document.text(&[byte]),
             None if byte != b';' && document.state != State::Lost => self.name.push(byte),
             None => self.name.clear(),
         }

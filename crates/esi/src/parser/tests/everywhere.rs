@@ -235,6 +235,78 @@ fn a_value_stays_one_behind_all_that_looks_like_something_else() {
     }
 }
 
+/// What stands at the beginning of an address before what would name its host.
+const SLASHES: &[&str] = &[
+    "/",
+    "\\",
+    "//",
+    "/\\",
+    " /",
+    "\u{1}/",
+    "/\t",
+    "/\r\n/",
+    "https:",
+    "https:/",
+    "HTTPS:\\",
+    "https://",
+    "/$(HTTP_COOKIE{none})",
+    "$(HTTP_COOKIE{none})/",
+    "$(HTTP_COOKIE{v})$(HTTP_COOKIE{none})/",
+    "&#47;",
+    "/&#47;",
+    "/&Tab;",
+    "/<esi:choose><esi:when test='0==1'>x</esi:when></esi:choose>",
+];
+
+/// The same in a list of addresses.
+const LISTED: &[&str] = &[
+    "/a /",
+    "/a 1x, /",
+    "/a 1x,/",
+    "/a 1_x,/",
+    ",/",
+    "/a?b 1x,\n//",
+    "/a#b\t/",
+];
+
+fn assert_names_no_host(page: &str) {
+    for value in ["$(REQUEST_PATH)", "$(HTTP_COOKIE{v})"] {
+        let cookies = &[("cookie", "v=/evil.test/")];
+        let before = sent_to(format!("<esi:vars>{page}").as_bytes(), &[], cookies);
+        let whole = sent_to(format!("<esi:vars>{page}{value}").as_bytes(), &[], cookies);
+        let escaped = whole.strip_prefix(&before).unwrap_or_default();
+        let is_encoded = escaped.contains('%') && !escaped.contains(['/', '\\', '&']);
+        assert!(is_encoded, "{page}{value}: {whole}");
+    }
+}
+
+#[test]
+fn no_value_names_a_host_behind_what_the_page_wrote() {
+    let addresses = ATTRIBUTES
+        .iter()
+        .find(|(names, ..)| names.starts_with("href|src|"));
+    let names = addresses.map(|(names, ..)| names.split('|'));
+    for name in names.expect("addresses") {
+        let is_list = name.ends_with("srcset") || name == "ping";
+        let listed = LISTED.iter().filter(|_| is_list);
+        // There a blank behind the slash ends the address.
+        let alone = SLASHES
+            .iter()
+            .filter(|start| !is_list || !start.contains(['\t', '\n']));
+        for start in alone.chain(listed) {
+            for quote in ["=\"", "='", " = '", "="] {
+                // Without quotes, a value holds no blank.
+                if quote == "=" && start.contains([' ', '\t', '\n', '>']) {
+                    continue;
+                }
+                for element in ELEMENTS.iter().chain(&["base", "link"]) {
+                    assert_names_no_host(&format!("<{element} a='>' b {name}{quote}{start}"));
+                }
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn a_value_stays_one_whatever_the_page_is_made_of(

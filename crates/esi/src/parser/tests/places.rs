@@ -231,6 +231,20 @@ fn host_path_and_query_stay_what_they_are_in_their_part_of_an_address() {
             "<a href=\"Ann/a/b\">",
         ),
         (
+            "<a href=\"//$(HTTP_HOST)$(REQUEST_PATH)\">",
+            "<a href=\"//example.com/a/b\">",
+        ),
+        ("<a href=\"/x$(REQUEST_PATH)\">", "<a href=\"/x/a/b\">"),
+        ("<a href=\"/$(REQUEST_PATH)\">", "<a href=\"/%2Fa%2Fb\">"),
+        (
+            "<img srcset=\"$(REQUEST_PATH)?w=1 1x, $(REQUEST_PATH)?$(QUERY_STRING) 2x\">",
+            "<img srcset=\"/a/b?w=1 1x, /a/b?q&#61;&#60;b&#62;&#38;n&#61;1 2x\">",
+        ),
+        (
+            "<img srcset=\"https://$(HTTP_HOST)/1 1x, https://$(HTTP_HOST)/2 2x\">",
+            "<img srcset=\"https://example.com/1 1x, https://example.com/2 2x\">",
+        ),
+        (
             "<iframe srcdoc=\"<a href='//$(HTTP_HOST)$(REQUEST_PATH)?$(QUERY_STRING)'>\">",
             "<iframe srcdoc=\"<a href='//example.com%2Fa%2Fb?q%3D%3Cb%3E%26n%3D1'>\">",
         ),
@@ -373,6 +387,35 @@ fn a_value_behind_one_that_may_be_empty_stays_a_value() {
         let whole = sent_to(written.as_bytes(), &[], &[("cookie", "v=a&b=/'")]);
         let whole = whole.trim_end_matches('>');
         assert!(whole.ends_with(value), "{page}: {whole}");
+    }
+}
+
+/// In a style an address may stand anywhere, in `url()` or in a string.
+#[test]
+fn no_value_in_a_style_is_the_second_slash_of_an_address() {
+    const SLASH: &str = r"\00002fx";
+    const ENCODED: &str = r"\0000252Fx";
+    for (page, value) in [
+        ("<p style=\"a:url(@", SLASH),
+        ("<p style=\"a:url(/$(HTTP_COOKIE{v}|y)@", SLASH),
+        ("<p style=\"a:url(/y/z@", SLASH),
+        ("<p style=\"a:url(/@", ENCODED),
+        ("<p style='a:url(\"\\@", ENCODED),
+        ("<p style='a:url(/\t\r\n@", ENCODED),
+        ("<p style='a:url(&#47;@", ENCODED),
+        ("<p style=\"a:url(/$(HTTP_COOKIE{none})@", ENCODED),
+        ("<p style=\"a:url(/$(HTTP_COOKIE{v})@", ENCODED),
+        ("<style>@import \"/@", ENCODED),
+        ("<style>a>b{c:url(/@", ENCODED),
+        ("<style>a{c:url(/y@", SLASH),
+        ("<iframe srcdoc=\"<p style='a:url(/@", ENCODED),
+    ] {
+        let written = format!("<esi:vars>{}", page.replace('@', "$(HTTP_COOKIE{v})"));
+        for size in [usize::MAX, 1, 3] {
+            let pieces = vec![size; written.len()];
+            let whole = sent_to(written.as_bytes(), &pieces, &[("cookie", "v=/x")]);
+            assert!(whole.ends_with(value), "{page}: {whole}");
+        }
     }
 }
 
