@@ -72,6 +72,62 @@ fn a_page_that_is_confirmed_goes_on_to_serve_clients_of_all_codings() {
     }
 }
 
+/// Nobody here reads the coding, so each client gets what the application sends to all of them.
+#[test]
+fn a_page_in_an_unknown_coding_that_is_confirmed_goes_on_to_serve_all_clients() {
+    let (origin, larder) = starts();
+    origin.on("/page", |request| {
+        tagged(request, [None, None], "coded").header("Content-Encoding", "deflate")
+    });
+    larder.get("/page").send();
+    for confirming in ["gzip", "br"] {
+        for codings in CLIENTS {
+            let answer = get(&larder, "/page", codings);
+            assert!(answer.hit(), "{confirming}, {codings}: {}", answer.said());
+            assert_eq!(
+                (coding(&answer), &answer.body[..]),
+                ("deflate", &b"coded"[..])
+            );
+        }
+        confirmed(&larder, confirming);
+    }
+    assert_eq!(origin.requests("/page"), 3);
+}
+
+/// The same for what the application says of parts (RFC 9110 section 15.3.7.3).
+#[test]
+fn a_page_that_parts_complete_goes_on_to_serve_clients_of_all_codings() {
+    let (origin, larder) = starts();
+    let body = text("page", 5000);
+    let page = body.clone();
+    origin.on("/page", move |request| {
+        let reply = match request.header("range") {
+            Some("bytes=0-99") => Reply::status(206)
+                .header("Content-Type", "text/html")
+                .header("Content-Range", "bytes 0-99/5000")
+                .body(&page[..100]),
+            Some(_) => Reply::status(206)
+                .header("Content-Type", "text/html")
+                .header("Content-Range", "bytes 100-4999/5000")
+                .body(&page[100..]),
+            None => html().body(&page),
+        };
+        reply.cache("max-age=600").header("ETag", "\"v1\"")
+    });
+    let part = |range: &str, codings: &str| {
+        let ask = larder.get("/page").header("Range", range);
+        ask.header("Accept-Encoding", codings).send()
+    };
+    assert_eq!(part("bytes=0-99", "identity").status, 206);
+    assert_eq!(part("bytes=100-", "identity").status, 206);
+    for codings in CLIENTS {
+        let answer = get(&larder, "/page", codings);
+        assert!(answer.hit(), "{codings}: {}", answer.said());
+        assert_eq!(decoded(&answer), body);
+    }
+    assert_eq!(origin.requests("/page"), 2);
+}
+
 /// RFC 9111 section 4.3.5.
 #[test]
 fn a_page_of_which_a_head_request_speaks_goes_on_to_do_so_too() {

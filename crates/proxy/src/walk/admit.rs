@@ -179,7 +179,8 @@ pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
 
 /// Like [`variant`], for `fields` that were merged from those of `old` and the newly arrived `update`. `Accept-Encoding`
 /// that has not selected `old` and is not in the `Vary` of `update` is our own word to clients ([`coding::vary`]), and
-/// selects nothing as long as every client can be given the content.
+/// selects nothing, unless it was left out because every client could be given the content, and now not
+/// every client can.
 pub fn variant_after(
     ask: &Ask,
     old: &Stored,
@@ -189,7 +190,8 @@ pub fn variant_after(
     let mut selected_before = old.variant.iter().flat_map(|by| &by.nominated);
     let is_said = selected_before.any(|name| *name == header::ACCEPT_ENCODING)
         || varies_by_coding(update)
-        || !coding::is_settled(ask, fields);
+        // Until now it was of no matter whether the application said it.
+        || (!coding::is_settled(ask, fields) && coding::is_settled(ask, &old.fields.unpack(0)));
     let nominated = match nominated(ask, fields) {
         Nominated::Fields(mut names) if !is_said => {
             names.retain(|name| *name != header::ACCEPT_ENCODING);
