@@ -9,8 +9,8 @@ use super::{
 };
 use crate::config::{
     value::{
-        At, CookieName, EditableName, FieldLine, KeyedName, Many, PathStart, Query, Text, Token,
-        Ttl,
+        At, CookieName, EditableName, FieldLine, KeyedName, Many, PassedName, PathStart, Query,
+        Text, Token, Ttl,
     },
     written::{self, Defaults},
 };
@@ -27,7 +27,7 @@ use rules::{
 use std::{sync::Arc, time::Duration};
 
 pub(super) use faults::{
-    codings_together, contradictions, hosts_together, stores_nothing, without_effect,
+    codings_together, contradictions, hosts_together, scheme_told, stores_nothing, without_effect,
 };
 
 const DEFAULT_LARGEST_BODY: u64 = 64 << 20;
@@ -92,7 +92,10 @@ fn to_origin(written: &Defaults) -> ToOrigin {
     let host = written.origin_host.as_ref();
     ToOrigin {
         host: host.map(|host| host.value.0.clone()),
-        pass_fields: names(written.pass_fields.as_ref()),
+        pass_fields: values(written.pass_fields.as_ref())
+            .into_iter()
+            .map(|PassedName(name)| name)
+            .collect(),
         edits: edits(written.request_headers.as_ref()),
     }
 }

@@ -72,6 +72,7 @@ pub(super) fn build(
     if everything.is_none() {
         policy::hosts_together(defaults, sink);
         policy::codings_together(defaults, sink);
+        policy::scheme_told(defaults, sink);
         let names = (names::LAST.to_owned(), None);
         let all = Matcher::default();
         routes.extend(route(names, all, defaults, None, origins, in_force, sink));
@@ -92,6 +93,9 @@ fn together(own: &Defaults, merged: &Defaults, route: &Range<usize>, sink: &mut 
     }
     if !may_say(sink, "compress") {
         policy::codings_together(merged, sink);
+    }
+    if !may_say(sink, "key") {
+        policy::scheme_told(merged, sink);
     }
 }
 

@@ -49,7 +49,9 @@ pub use shared::{PeerUrl, SharedUrl};
 pub use size::{DiskSize, HeaderSize, MemorySize, Size};
 pub use status::{FailingStatus, Refusal};
 pub(super) use switch::switch;
-pub use token::{CookieName, EditableName, FieldLine, KeyedName, OwnField, SecretField, Token};
+pub use token::{
+    CookieName, EditableName, FieldLine, KeyedName, OwnField, PassedName, SecretField, Token,
+};
 pub use ttl::Ttl;
 pub(super) use variable::names_variable;
 pub use word::{Text, Word};

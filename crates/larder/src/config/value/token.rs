@@ -167,6 +167,25 @@ impl Word for EditableName {
     }
 }
 
+/// The name of a header that may be passed on as the client wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedName(pub HeaderName);
+
+impl Word for PassedName {
+    const WHAT: &'static str = HeaderName::WHAT;
+    const EXAMPLES: &'static [&'static str] = &["X-Forwarded-Host"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let EditableName(name) = EditableName::parse(text)?;
+        if name == "x-forwarded-for" {
+            return Err(Wrong::new(format!(
+                "`{text}` is rewritten for the application; the proxies that may say in it who the client is are named in `trusted`"
+            )));
+        }
+        Ok(Self(name))
+    }
+}
+
 /// The name of a header whose value may be part of the key. The application gets it as the client wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedName(pub HeaderName);

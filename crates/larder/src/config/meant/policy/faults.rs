@@ -175,6 +175,29 @@ pub(in crate::config::meant) fn hosts_together(written: &Defaults, sink: &mut Si
     }
 }
 
+/// Reports `X-Forwarded-Proto` among the fields that are passed on or keyed as clients send them, where the scheme is
+/// part of the key: the application is told that scheme, so the client's word would reach nobody.
+pub(in crate::config::meant) fn scheme_told(written: &Defaults, sink: &mut Sink<'_>) {
+    let key = written.key.as_ref();
+    if key.and_then(|key| key.scheme) == Some(false) {
+        return;
+    }
+    let passed = written.pass_fields.iter().flat_map(|names| &names.list);
+    let passed = passed.map(|name| (&name.value.0, &name.span));
+    let keyed = key.and_then(|key| key.headers.as_ref());
+    let keyed = keyed.iter().flat_map(|names| &names.list);
+    let keyed = keyed.map(|name| (&name.value.0, &name.span));
+    for (name, span) in passed.chain(keyed) {
+        if name == "x-forwarded-proto" {
+            let what = "`X-Forwarded-Proto` is rewritten for the application: it says the scheme that is in the key";
+            let fault = Fault::at(span, what).instead(
+                "leave it out: the proxies that may say which scheme the client used are named in `trusted`",
+            );
+            sink.missing(&["key"], fault);
+        }
+    }
+}
+
 /// Reports changes to `Content-Encoding` where Larder compresses: bodies would not be in the coding that it names.
 pub(in crate::config::meant) fn codings_together(written: &Defaults, sink: &mut Sink<'_>) {
     let Some(edits) = &written.response_headers else {

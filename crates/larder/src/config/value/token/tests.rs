@@ -104,6 +104,16 @@ fn what_the_application_does_not_get_as_it_came_is_not_keyed() {
 }
 
 #[test]
+fn what_is_written_anew_for_the_application_is_not_passed() {
+    for text in ["Host", "X-Forwarded-For", "x-forwarded-for", "Connection"] {
+        PassedName::parse(text).unwrap_err();
+    }
+    for text in ["X-Forwarded-Host", "Forwarded", "X-Real-IP", "x_host"] {
+        PassedName::parse(text).unwrap();
+    }
+}
+
+#[test]
 fn a_secret_is_told_in_no_field_of_the_message() {
     for text in [
         "Host",
