@@ -36,8 +36,8 @@ macro_rules! with_policy {
             /// Lifetimes by status: `{ "200" = "10m", "404" = "10s", "5xx" = "0s", any = "1m" }`. The more specific
             /// status applies. A single duration covers 200, 301 and 302: `ttl = "1s"` is microcaching in one line. A
             /// part (206) has the lifetime of the whole, unless `"206"` is named. Classes and `any` do not cover
-            /// statuses that one client's fields or content cause (400, 401, 403, 406, 408, 411, 412, 413, 415, 416,
-            /// 417, 421, 425, 451, 505). 426, 428, 429, 431 and 511 are never stored. Event streams
+            /// statuses that one client's fields or content cause (400, 401, 403, 406, 408, 411, 412, 413, 415, 417,
+            /// 421, 425, 451, 505). 416, 426, 428, 429, 431 and 511 are never stored. Event streams
             /// (`text/event-stream`) are stored only if the application itself gives them a lifetime, whatever
             /// `ttl_mode` says.
             ttl: At<Ttl>,
