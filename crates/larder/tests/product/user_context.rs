@@ -134,6 +134,14 @@ fn whose_group_is_not_known_gets_nothing_stored_and_stores_nothing() {
         ("an error", editors(named(Reply::status(500), KIND))),
         ("a page", editors(named(Reply::ok(), "text/html"))),
         ("no hash", named(Reply::ok(), KIND)),
+        (
+            "two groups",
+            editors(named(Reply::ok(), KIND)).header("X-User-Context-Hash", "readers"),
+        ),
+        (
+            "two groups, one of them twice",
+            editors(editors(named(Reply::ok(), KIND))).header("X-User-Context-Hash", "readers"),
+        ),
         ("nothing", Reply::close()),
     ] {
         let (origin, larder) = site();
@@ -158,6 +166,23 @@ fn whose_group_is_not_known_gets_nothing_stored_and_stores_nothing() {
                 "{what}"
             );
         }
+    }
+}
+
+#[test]
+fn a_group_that_is_named_twice_is_one() {
+    let (origin, larder) = site();
+    origin.on(HASH, |request| {
+        told(request).header("X-User-Context-Hash", group(request))
+    });
+    for (user, text, hit) in [
+        ("ann", "for editors, made for session=ann", false),
+        ("eve", "for readers, made for session=eve", false),
+        ("bob", "for editors, made for session=ann", true),
+    ] {
+        let answer = get(&larder, "/page", user);
+        assert_eq!(answer.text(), text);
+        assert_eq!(answer.hit(), hit, "{user}: {}", answer.said());
     }
 }
 

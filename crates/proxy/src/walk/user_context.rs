@@ -14,7 +14,7 @@ use crate::{
     user_group::{HASH, KIND, holds, is_forged, is_somebody},
     walk::{esi, lookup::bypassed, waiting::AbandonGuard},
 };
-use http::{Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use std::rc::Rc;
 use tokio::time::timeout;
 
@@ -121,11 +121,19 @@ fn take_hash(ask: &mut Ask, answer: Response<ReplyBody>) -> bool {
     let fields = answer.headers();
     let kind = fields.get(header::CONTENT_TYPE);
     let is_told = answer.status() == StatusCode::OK && kind.is_some_and(|kind| holds(kind, KIND));
-    let hash = fields.get(&HASH).filter(|_| is_told).cloned();
+    let hash = only_hash(fields).filter(|_| is_told).cloned();
     answer.into_body().keep();
     let is_named = hash.is_some();
     if let Some(hash) = hash {
         ask.fields.insert(HASH, hash);
     }
     is_named
+}
+
+/// Returns the hash in an answer's fields. Of several that differ, none is the group's: the client may not be in the
+/// first one.
+fn only_hash(fields: &HeaderMap) -> Option<&HeaderValue> {
+    let mut lines = fields.get_all(&HASH).iter();
+    let first = lines.next()?;
+    lines.all(|line| line == first).then_some(first)
 }
