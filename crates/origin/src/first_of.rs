@@ -3,9 +3,29 @@
 use crate::{Context, Error, Kind, Origin, RequestBody, ResponseBody, Waited};
 use http::{Request, Response};
 use http_body::Body as _;
-use rules::method::is_retrieval;
+use rules::{coding::vary_by_coding, method::is_retrieval};
 use std::sync::Arc;
 use tokio::time::Instant;
+
+/// Why an origin is passed over, and the next one asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PassedOver {
+    /// It has nothing for the request, or cannot be asked.
+    Absent,
+    /// It has the page in a coding that this client does not accept. It answers other clients.
+    Coding,
+}
+
+impl PassedOver {
+    /// Says in the answer of a later origin that the `Accept-Encoding` of its request led to it. A client that accepts
+    /// the coding would otherwise get it from the store.
+    pub(crate) fn tell(self, mut answer: Response<ResponseBody>) -> Response<ResponseBody> {
+        if self == Self::Coding {
+            vary_by_coding(answer.headers_mut());
+        }
+        answer
+    }
+}
 
 /// Returns the answer of the first of several origins that has one, or of the last.
 pub async fn in_turn(
@@ -17,12 +37,13 @@ pub async fn in_turn(
         return Err(Error::new(Kind::Configuration).because("no origin to ask"));
     };
     let began = Instant::now();
-    if let Some(found) = Box::pin(first(others, &request, &context)).await {
-        return Ok(found);
-    }
+    let passed = match Box::pin(first(others, &request, &context)).await {
+        Ok(found) => return Ok(found),
+        Err(passed) => passed,
+    };
     let earlier = began.elapsed();
     let answer = last.ask(request, context).await?;
-    Ok(Waited::and(answer, earlier))
+    Ok(Waited::and(passed.tell(answer), earlier))
 }
 
 /// Returns the first answer, if the request is one that several may be asked.
@@ -30,18 +51,21 @@ async fn first(
     origins: &[Arc<Origin>],
     request: &Request<RequestBody>,
     context: &Context,
-) -> Option<Response<ResponseBody>> {
+) -> Result<Response<ResponseBody>, PassedOver> {
+    let mut passed = PassedOver::Absent;
     if !is_retrieval(request.method()) || !request.body().is_end_stream() {
-        return None;
+        return Err(passed);
     }
     let all_began = Instant::now();
     for origin in origins {
         let began = Instant::now();
         let found = origin.try_fetch(request, context).await;
         origin.latency.count(began.elapsed());
-        if let Some(found) = found {
-            return Some(Waited::and(found, began - all_began));
+        match found {
+            Ok(found) => return Ok(Waited::and(passed.tell(found), began - all_began)),
+            Err(PassedOver::Coding) => passed = PassedOver::Coding,
+            Err(PassedOver::Absent) => {}
         }
     }
-    None
+    Err(passed)
 }

@@ -68,7 +68,7 @@ pub use waited::Waited;
 pub use waiting::TimedFetch;
 
 use files::{ChainPosition, FileLookup, Files, respond};
-use first_of::in_turn;
+use first_of::{PassedOver, in_turn};
 use http::{HeaderValue, Request, Response};
 use pages::Pages;
 use servers::Servers;
@@ -207,7 +207,9 @@ impl Origin {
                 let found = pages
                     .answer(&request, &context, ChainPosition::Final)
                     .await?;
-                Ok(found.unwrap_or_else(|_| respond::not_found(request.method())))
+                Ok(found.unwrap_or_else(|absent| {
+                    PassedOver::from(absent).tell(respond::not_found(request.method()))
+                }))
             }),
             OriginKind::FirstOf(_) => {
                 let error = Error::new(Kind::Configuration);
@@ -219,30 +221,33 @@ impl Origin {
         TimedFetch::since(began, fetching).counted(&self.latency)
     }
 
-    /// Returns the answer to `request`. `None`: it is not here or cannot be had, and another origin has to be asked.
+    /// Returns the answer to `request`, or why another origin has to be asked.
     async fn try_fetch(
         &self,
         request: &Request<RequestBody>,
         context: &Context,
-    ) -> Option<Response<ResponseBody>> {
+    ) -> Result<Response<ResponseBody>, PassedOver> {
         // Both log their errors themselves.
         match &self.source {
             OriginKind::Files(files) => {
                 let found = files
                     .answer(request, context, ChainPosition::Intermediate)
                     .await;
-                match found.ok()? {
-                    FileLookup::Answer(response) => Some(*response),
-                    FileLookup::Absent(_) => None,
+                match found {
+                    Ok(FileLookup::Answer(response)) => Ok(*response),
+                    Ok(FileLookup::Absent(_)) | Err(_) => Err(PassedOver::Absent),
                 }
             }
             OriginKind::Pages(pages) => {
                 let found = pages
                     .answer(request, context, ChainPosition::Intermediate)
                     .await;
-                found.ok()?.ok()
+                match found {
+                    Ok(found) => found.map_err(PassedOver::from),
+                    Err(_) => Err(PassedOver::Absent),
+                }
             }
-            OriginKind::Servers(_) | OriginKind::FirstOf(_) => None,
+            OriginKind::Servers(_) | OriginKind::FirstOf(_) => Err(PassedOver::Absent),
         }
     }
 

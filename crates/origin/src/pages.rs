@@ -20,6 +20,7 @@ use crate::{
     Context, Error, Kind, Lifetime, ResponseBody,
     config::ConcurrencyLimits,
     files::{ChainPosition, coding, kind, respond},
+    first_of::PassedOver,
     gate::{Gate, Pass},
     seldom::Seldom,
 };
@@ -91,6 +92,15 @@ pub(crate) enum Absent {
     Coding,
     /// The store's value is no page.
     Bad(Bad),
+}
+
+impl From<Absent> for PassedOver {
+    fn from(why: Absent) -> Self {
+        match why {
+            Absent::Coding => Self::Coding,
+            Absent::NotAsked | Absent::Key | Absent::NotThere | Absent::Bad(_) => Self::Absent,
+        }
+    }
 }
 
 /// Why a value is no page.

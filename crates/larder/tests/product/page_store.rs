@@ -5,7 +5,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
 };
-use testkit::{Larder, Memcached, Origin, Redis, Reply, wait_until};
+use testkit::{Larder, Memcached, Origin, Redis, Reply, Response, wait_until};
 
 /// However busy the machine is, what is answered is answered in time.
 pub(crate) const PATIENT: &str = "timeouts.whole = \"20s\"";
@@ -328,6 +328,107 @@ fn values_with_a_header_are_pages_with_fields() {
         ("whatever", Some("Accept-Encoding"))
     );
     assert_eq!(larder.get("/coded").send().text(), "app 1");
+}
+
+/// A page in a coding, as an application keeps it for longer than a test takes.
+const CODED: &[u8] = b"Content-Encoding: gzip\nCache-Control: max-age=600\n\nin gzip";
+
+fn read_by(larder: &Larder, target: &str, codings: &str) -> Response {
+    let ask = larder.get(target);
+    match codings {
+        "" => ask.send(),
+        codings => ask.header("Accept-Encoding", codings).send(),
+    }
+}
+
+/// RFC 9111 section 4.1: what the application says instead is for those who do not read the coding.
+#[test]
+fn a_coded_page_is_for_those_who_read_it_whoever_comes_first() {
+    let server = Memcached::start();
+    let store = of_memcached(&server, "$uri", "format = \"headers\"");
+    let (origin, larder) = start(&store, "");
+    origin.otherwise(|_| Reply::ok().cache("max-age=600").body("app"));
+    for (target, order) in [
+        ("/plain", ["", "gzip"]),
+        ("/other", ["br", "gzip"]),
+        ("/refused", ["gzip;q=0", "gzip"]),
+        ("/coded", ["gzip", ""]),
+    ] {
+        put(&server, target, CODED);
+        for is_stored in [false, true] {
+            for codings in order {
+                let expected = if codings == "gzip" { "in gzip" } else { "app" };
+                let answer = read_by(&larder, target, codings);
+                assert_eq!(answer.text(), expected, "{target} {codings}");
+                assert_eq!(answer.hit(), is_stored, "{target}: {}", answer.said());
+                assert_eq!(answer.joined("vary"), "Accept-Encoding", "{target}");
+            }
+        }
+        assert_eq!(origin.requests(target), 1, "{target}");
+    }
+    // Without a page in a coding, all read the same.
+    for (codings, is_stored) in [("", false), ("gzip", true), ("br", true)] {
+        let answer = read_by(&larder, "/none", codings);
+        assert_eq!((answer.text().as_str(), answer.hit()), ("app", is_stored));
+    }
+}
+
+/// The application answered for all until its page was in the store.
+#[test]
+fn an_answer_that_is_confirmed_beside_a_coded_page_is_no_longer_for_all() {
+    let server = Memcached::start();
+    let store = of_memcached(&server, "$uri", "format = \"headers\"");
+    let (origin, larder) = start(&store, "");
+    origin.otherwise(|request| {
+        let reply = match request.header("if-none-match") {
+            Some(_) => Reply::status(304),
+            None => Reply::ok().body("app"),
+        };
+        reply.cache("max-age=600").header("ETag", "\"v1\"")
+    });
+    assert_eq!(read_by(&larder, "/", "").text(), "app");
+    put(&server, "/", CODED);
+    assert!(read_by(&larder, "/", "gzip").hit(), "fresh");
+    let ask = larder.get("/").header("Cache-Control", "no-cache");
+    let confirmed = ask.send();
+    let status = confirmed.parameter("fwd-status");
+    assert_eq!(status.as_deref(), Some("304"), "{}", confirmed.said());
+    for (codings, expected) in [("gzip", "in gzip"), ("", "app"), ("gzip", "in gzip")] {
+        let answer = read_by(&larder, "/", codings);
+        assert_eq!(answer.text(), expected, "{codings}: {}", answer.said());
+    }
+}
+
+/// Whether a further store answers those who do not read the coding, or nobody does.
+#[test]
+fn a_coded_page_is_not_hidden_by_a_further_store_or_by_a_404() {
+    let server = Memcached::start();
+    put(&server, "first:/", CODED);
+    put(&server, "second:/", b"Cache-Control: max-age=600\n\nplain");
+    let store = |name: &str| {
+        let more = "format = \"headers\"";
+        let store = of_memcached(&server, &format!("{name}:$uri"), more);
+        format!("[[origin]]\nname = \"{name}\"\n{store}\n")
+    };
+    let alone = store("first");
+    let both = format!(
+        "{alone}{}[defaults]\ntry = [\"first\", \"second\"]\n",
+        store("second")
+    );
+    for (config, other) in [
+        (
+            format!("{alone}[defaults]\nttl = {{ \"404\" = \"600s\" }}\n"),
+            "Not Found\n",
+        ),
+        (both, "plain"),
+    ] {
+        let (_unused, larder) = start_with(&config);
+        for (codings, expected) in [("", other), ("gzip", "in gzip"), ("", other)] {
+            let answer = read_by(&larder, "/", codings);
+            assert_eq!(answer.text(), expected, "{codings}: {}", answer.said());
+        }
+        assert!(read_by(&larder, "/", "").hit());
+    }
 }
 
 #[test]
