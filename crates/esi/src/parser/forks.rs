@@ -180,16 +180,17 @@ fn strictest(one: EscapeContext, other: EscapeContext) -> EscapeContext {
     match (less, more) {
         (less, more) if less == more => more,
         (EscapeContext::Text, more) => more,
-        (EscapeContext::Name, EscapeContext::Document) => EscapeContext::Address(Part::Any),
         (_, EscapeContext::Nothing) => EscapeContext::Nothing,
         // A backslash is a slash in an address, and what is code in one is decoded first.
         (
             EscapeContext::Address(_),
             EscapeContext::Style | EscapeContext::StyleSlash | EscapeContext::Script,
-        ) => EscapeContext::Address(Part::Code),
-        (_, EscapeContext::Address(Part::Code)) => EscapeContext::Address(Part::Code),
+        )
+        | (_, EscapeContext::Address(Part::Code)) => EscapeContext::Address(Part::Code),
         // The part that lets nothing through.
-        (_, EscapeContext::Address(_)) => EscapeContext::Address(Part::Any),
+        (EscapeContext::Name, EscapeContext::Document) | (_, EscapeContext::Address(_)) => {
+            EscapeContext::Address(Part::Any)
+        }
         (_, more) => more,
     }
 }

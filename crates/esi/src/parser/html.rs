@@ -6,7 +6,7 @@ mod document;
 mod raw;
 
 use crate::escape::{EscapeContext, Part};
-use address::{ADDRESSES, LISTS};
+use address::{ADDRESSES, Addresses};
 use comment::Comment;
 use memchr::memchr;
 use raw::{Raw, Script};
@@ -32,8 +32,8 @@ pub(super) struct Html {
     pub(super) is_aside: bool,
     /// The place inside the attribute's value.
     place: EscapeContext,
-    /// Whether the value is a list of addresses.
-    is_list: bool,
+    /// How many addresses the value may be, if its place is in one.
+    addresses: Addresses,
     /// The last byte, unless a value came after it.
     last: u8,
     /// The document that is the attribute's value.
@@ -219,7 +219,7 @@ impl Html {
             State::Value(_) => {
                 let is_alike = match self.place {
                     EscapeContext::Address(part) => {
-                        self.is_list == other.is_list
+                        self.addresses == other.addresses
                             && (part != Part::Scheme || self.name == other.name)
                     }
                     EscapeContext::Style => self.is_behind_slash() == other.is_behind_slash(),
@@ -343,7 +343,7 @@ impl Html {
             name if ADDRESSES.contains(&name) => EscapeContext::Address(Part::Start),
             _ => EscapeContext::Text,
         };
-        self.is_list = LISTS.contains(&self.name.as_slice());
+        self.addresses = Addresses::of(&self.name);
         self.name.clear();
         self.document = match self.place {
             EscapeContext::Document => self.within(),

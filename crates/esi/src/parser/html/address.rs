@@ -21,8 +21,22 @@ pub(super) const ADDRESSES: [&[u8]; 14] = [
     b"xlink:href",
 ];
 
-/// Those of them whose value is a list of addresses.
-pub(super) const LISTS: [&[u8]; 3] = [b"srcset", b"imagesrcset", b"ping"];
+/// How many addresses the value of an attribute may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Addresses {
+    #[default]
+    One,
+    List,
+}
+
+impl Addresses {
+    pub(super) fn of(attribute: &[u8]) -> Self {
+        match attribute {
+            b"srcset" | b"imagesrcset" | b"ping" => Self::List,
+            _ => Self::One,
+        }
+    }
+}
 
 impl Html {
     /// Places a value inside an attribute's value. Returns its place.
@@ -46,12 +60,13 @@ impl Html {
 
     /// Reads the next byte of an address, in this part of it.
     pub(super) fn address(&mut self, part: Part, byte: u8) {
+        let is_list = self.addresses == Addresses::List;
         let part = match (part, byte) {
             // Another address begins, or what describes this one. A value there is not the beginning of an address: it
             // may belong to either.
-            (Part::Start | Part::Scheme, b',') if self.is_list => self.begin_scheme(),
-            (Part::Path, b',') if self.is_list => Part::Host,
-            (part, _) if self.is_list && is_blank(byte) && has_begun(part) => self.begin_scheme(),
+            (Part::Start | Part::Scheme, b',') if is_list => self.begin_scheme(),
+            (Part::Path, b',') if is_list => Part::Host,
+            (part, _) if is_list && is_blank(byte) && has_begun(part) => self.begin_scheme(),
             // Browsers drop these everywhere.
             (part, b'\t' | b'\n' | b'\r') => part,
             (Part::Start, ..=b' ') => Part::Start,
