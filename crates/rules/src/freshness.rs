@@ -71,7 +71,7 @@ pub struct Facts {
     pub stale_while_revalidate: Option<u32>,
     /// Seconds past the lifetime in which a stale answer may be sent when the origin fails (RFC 5861 section 4).
     pub stale_if_error: Option<u32>,
-    /// Whether the origin named that window. Then it is the upper limit for every failure, also of an origin that cannot
+    /// Whether the origin named that window, and the site does not replace it. Then it is the upper limit for every failure, also of an origin that cannot
     /// be reached (RFC 5861 section 4).
     pub limits_stale: bool,
     /// `no-cache` without field names: never reused without validation.
@@ -191,9 +191,9 @@ pub struct Site {
     /// The upper bound of every lifetime, whoever gave it. With it, no stale answer is sent while a refresh runs,
     /// whoever allows that. It is for content that may change without notice.
     pub longest_lifetime: Option<Duration>,
-    /// Seconds in which a stale answer may be sent while a refresh runs, if the origin does not say.
+    /// Seconds in which a stale answer may be sent while a refresh runs, if the origin does not say or is overruled.
     pub stale_while_revalidate: Option<u32>,
-    /// Seconds in which a stale answer may be sent when the origin fails, if the origin does not say.
+    /// Seconds in which a stale answer may be sent when the origin fails, if the origin does not say or is overruled.
     pub stale_if_error: Option<u32>,
     /// Whether the heuristic of RFC 9111 section 4.2.2 may be used.
     pub heuristic: bool,
@@ -202,7 +202,8 @@ pub struct Site {
 /// Computes the facts of a response received at `response_time` for a request sent at `request_time`.
 ///
 /// `targeted` says that `directives` come from a targeted field, so that `Expires` does not count (RFC 9213 section
-/// 2.2). Under [`Site::override_lifetime`] the origin's `no-cache` and `must-revalidate` do not count either.
+/// 2.2). Under [`Site::override_lifetime`] the origin's `no-cache` and `must-revalidate` do not count either, nor its windows
+/// for stale answers where the site gives one.
 pub fn facts(
     status: StatusCode,
     fields: &HeaderMap,
@@ -232,14 +233,15 @@ pub fn facts(
     // is one user's. They do not lengthen a failure either. The site stores a failure for a moment to spare its origin;
     // a window of an hour would show it to the first client that comes long after the origin has recovered.
     let lengthens = !lifetime.is_zero() && !is_failure;
-    let window = |explicit: Option<u32>, site: Option<u32>| {
-        restraint.window(explicit, site.filter(|_| lengthens))
-    };
-    let while_revalidate = window(
+    let while_revalidate = restraint.window(
         directives.stale_while_revalidate,
-        site.stale_while_revalidate,
+        site.stale_while_revalidate.filter(|_| lengthens),
     );
-    let if_error = window(directives.stale_if_error, site.stale_if_error);
+    let (explicit, allowed) = (
+        directives.stale_if_error,
+        site.stale_if_error.filter(|_| lengthens),
+    );
+    let if_error = restraint.window(explicit, allowed);
     Facts {
         response_time,
         date: given.date,
@@ -248,7 +250,7 @@ pub fn facts(
         source,
         stale_while_revalidate: while_revalidate.filter(|_| site.longest_lifetime.is_none()),
         stale_if_error: if_error.filter(|_| !is_failure),
-        limits_stale: directives.stale_if_error.is_some(),
+        limits_stale: restraint.heeded(explicit, allowed).is_some(),
         no_cache: restraint.no_cache,
         must_revalidate: restraint.must_revalidate,
         immutable: directives.immutable,

@@ -655,6 +655,28 @@ fn the_statuses_of_a_failing_origin_are_the_sites_to_name() {
     }
 }
 
+/// Who overrides what the application says of lifetimes also overrides how long it lets stale answers be sent.
+#[test]
+fn under_a_forced_lifetime_the_sites_window_replaces_the_applications() {
+    for (stale, hides) in [("stale.if_error = \"1h\"\n", true), ("", false)] {
+        let (origin, larder) = start_with(&format!(
+            "[[origin]]\nservers = \"{{origin}}\"\nretry.attempts = 0\n\
+             [[route]]\nttl.200 = \"1s\"\nttl_mode = \"override\"\n{stale}"
+        ));
+        origin.on("/", |request| match request.nth {
+            1 => Reply::ok().cache("max-age=1, stale-if-error=0").body("old"),
+            _ => Reply::status(503).cache("no-store"),
+        });
+        let mut answer = larder.get("/").send();
+        wait_until("the page is stale", || {
+            answer = larder.get("/").send();
+            origin.requests("/") > 1
+        });
+        let wanted = if hides { 200 } else { 503 };
+        assert_eq!(answer.status, wanted, "{stale}: {}", answer.said());
+    }
+}
+
 /// One failure hides no other: what is stored of such a status is no page that could stand in.
 #[test]
 fn a_stored_answer_that_counts_as_failing_hides_no_other() {

@@ -11,6 +11,8 @@ pub(super) struct Restraint {
     forbids_stale: bool,
     /// `must-revalidate`, `proxy-revalidate`, or `s-maxage`, which implies as much.
     pub(super) must_revalidate: bool,
+    /// Whether the site forces the lifetime, so that its windows go before the origin's.
+    is_overruled: bool,
 }
 
 impl Restraint {
@@ -28,17 +30,27 @@ impl Restraint {
             must_revalidate: forbids_stale
                 || (heeded && directives.s_maxage.is_some())
                 || is_event_stream,
+            is_overruled: !heeded,
         }
     }
 
-    /// Returns the window that is open, in seconds: the origin's own (`explicit`), otherwise the site's.
+    /// Returns the origin's own window (`explicit`), if it counts: a site that forces the lifetime replaces it by its own.
+    pub(super) fn heeded(&self, explicit: Option<u32>, site: Option<u32>) -> Option<u32> {
+        explicit.filter(|_| !self.is_overruled || self.of_site(site).is_none())
+    }
+
+    fn of_site(&self, site: Option<u32>) -> Option<u32> {
+        site.filter(|_| !self.must_revalidate)
+    }
+
+    /// Returns the window that is open, in seconds: the origin's own if it is [heeded](Self::heeded), otherwise the
+    /// site's.
     ///
     /// If stale answers are forbidden, there is no window, not even the origin's own (RFC 9111 section 4.2.4). An
     /// explicit window has precedence over what `s-maxage` implies (section 5.2.2.10), but only for itself: the other
     /// window, and the site's, stay shut.
     pub(super) fn window(&self, explicit: Option<u32>, site: Option<u32>) -> Option<u32> {
-        let site = site.filter(|_| !self.must_revalidate);
-        let window = explicit.or(site);
+        let window = self.heeded(explicit, site).or(self.of_site(site));
         window.filter(|_| !self.no_cache && !self.forbids_stale)
     }
 }

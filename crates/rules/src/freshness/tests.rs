@@ -376,6 +376,34 @@ fn a_forced_lifetime_overrules_the_origin() {
         (facts.stale_while_revalidate, facts.stale_if_error),
         (Some(5), Some(7))
     );
+    assert!(facts.limits_stale);
+    // The site's window, where it gives one, replaces the origin's, and with it the limit (RFC 5861 section 4).
+    for (line, if_error, expected) in [
+        (
+            "stale-while-revalidate=0, stale-if-error=0",
+            Some(6),
+            (Some(5), Some(6), false),
+        ),
+        (
+            "stale-while-revalidate=9, stale-if-error=9",
+            Some(6),
+            (Some(5), Some(6), false),
+        ),
+        ("stale-if-error=0", None, (Some(5), Some(0), true)),
+        ("max-age=1", Some(6), (Some(5), Some(6), false)),
+    ] {
+        let both = Site {
+            stale_if_error: if_error,
+            ..site
+        };
+        let facts = judge(&says(line), &both);
+        let found = (
+            facts.stale_while_revalidate,
+            facts.stale_if_error,
+            facts.limits_stale,
+        );
+        assert_eq!(found, expected, "{line}");
+    }
     // What `s-maxage` implies does not count either (RFC 9111 section 5.2.2.10).
     let facts = judge(&says("s-maxage=1"), &site);
     assert!(!facts.must_revalidate);

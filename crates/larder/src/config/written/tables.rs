@@ -58,8 +58,8 @@ pub enum SetCookie {
     Store,
 }
 
-/// How long past its lifetime a response may still be sent. What the origin says takes precedence,
-/// unless `ttl_mode = "override"` gives the lifetime.
+/// How long past its lifetime a response may still be sent. What the origin says takes precedence.
+/// If `ttl_mode = "override"` gives the lifetime, `while_revalidate` and `if_error` do, where they are set.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stale {
