@@ -71,8 +71,8 @@ pub struct Facts {
     pub stale_while_revalidate: Option<u32>,
     /// Seconds past the lifetime in which a stale answer may be sent when the origin fails (RFC 5861 section 4).
     pub stale_if_error: Option<u32>,
-    /// Whether the origin named that window, and the site does not replace it. Then it is the upper limit for every failure, also of an origin that cannot
-    /// be reached (RFC 5861 section 4).
+    /// Whether the origin named that window, and the site does not replace it. Then it is the upper limit for every
+    /// failure, also of an origin that cannot be reached (RFC 5861 section 4).
     pub limits_stale: bool,
     /// `no-cache` without field names: never reused without validation.
     pub no_cache: bool,

@@ -366,6 +366,31 @@ fn one_path_for_two_ways_to_purge_is_warned_of() {
     }
 }
 
+/// Conditions are judged by the content's own validators: no client's would ever hold.
+#[test]
+fn validators_come_with_the_content() {
+    for (edit, is_fault) in [
+        ("response_headers.set = 'ETag: \"z\"'", true),
+        ("response_headers.add = 'etag: \"z\"'", true),
+        (
+            "response_headers.set = \"Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\"",
+            true,
+        ),
+        (
+            "response_headers.remove = [\"ETag\", \"Last-Modified\"]",
+            false,
+        ),
+        ("request_headers.set = 'ETag: \"z\"'", false),
+    ] {
+        for table in ["[defaults]", "[[route]]\npath = \"/a\""] {
+            let said = faults(&format!("{ORIGIN}{table}\n{edit}\n"));
+            let told = said.matches("so it comes with the content").count();
+            assert_eq!(told, usize::from(is_fault), "{table} {edit}: {said}");
+            assert_eq!(said.contains("the application sets it"), is_fault, "{said}");
+        }
+    }
+}
+
 /// Browsers would take plain content for compressed, or compressed content for plain.
 #[test]
 fn what_is_compressed_here_has_no_coding_of_the_site() {

@@ -93,7 +93,8 @@ macro_rules! with_policy {
             collapse_wait: Text<Duration>,
             /// Changes to the request's header before it goes to the origin.
             request_headers: Edits,
-            /// Changes to the response's header before it goes to the client.
+            /// Changes to the response's header before it goes to the client. `ETag` and `Last-Modified` can only be
+            /// removed: the application sets them.
             response_headers: Edits,
             /// Request headers that are passed on although an answer could depend on them unnoticed, such as
             /// `X-Forwarded-Host`, and headers whose name has characters other than letters, digits and hyphens, which

@@ -23,6 +23,9 @@ pub(in crate::config::meant) fn contradictions(written: &Defaults, room: u64, si
     {
         own_questions(edits, sink);
     }
+    if let Some(edits) = &written.response_headers {
+        own_validators(edits, sink);
+    }
     if let Some(ttl) = &written.ttl {
         no_lifetimes(ttl, sink);
         never_stored(ttl, sink);
@@ -78,6 +81,26 @@ fn own_questions(edits: &written::Edits, sink: &mut Sink<'_>) {
         if OWN_QUESTIONS.contains(name) {
             let what = format!("`{name}` is set by Larder, for what it has stored");
             sink.push(Fault::at(&line.span, what).instead("leave it out"));
+        }
+    }
+}
+
+/// Reports validators that are written over those of the content: conditions and ranges of clients are judged by the
+/// content's own, so that none with what the client got would ever hold (RFC 9110 section 13.1).
+fn own_validators(edits: &written::Edits, sink: &mut Sink<'_>) {
+    let lines = edits.set.iter().chain(&edits.add);
+    for line in lines.flat_map(|lines| &lines.list) {
+        let name = &line.value.name;
+        if *name == header::ETAG || *name == header::LAST_MODIFIED {
+            let shown = if *name == header::ETAG {
+                "ETag"
+            } else {
+                "Last-Modified"
+            };
+            let what = format!(
+                "`{shown}` says which version of the content a message has, so it comes with the content"
+            );
+            sink.push(Fault::at(&line.span, what).instead("leave it out: the application sets it"));
         }
     }
 }
