@@ -14,7 +14,7 @@ mod budget;
 pub mod config;
 mod connect;
 mod context;
-mod descriptors;
+pub mod descriptors;
 pub mod direct;
 pub mod error;
 mod exchange;

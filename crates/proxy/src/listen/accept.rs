@@ -116,7 +116,12 @@ impl<S: Serve> WorkerListener<S> {
     fn welcome(self: &Rc<Self>, accepted: Accepted) {
         let limits = self.limiter.limits();
         let counters = &self.worker.counters;
-        let Some(mut slot) = self.limiter.claim(limits.connections, counters) else {
+        let most = if accepted.socket.is_granted() {
+            limits.connections
+        } else {
+            0
+        };
+        let Some(mut slot) = self.limiter.claim(most, counters) else {
             return self.turn_away(&accepted.socket);
         };
         // Behind a balancer, the client's address is known only later.

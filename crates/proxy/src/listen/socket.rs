@@ -3,6 +3,7 @@
 //! It makes system calls without libc. libc makes each call a point where its thread may be cancelled, at the cost of
 //! two locked instructions, and no thread is cancelled here.
 
+use origin::descriptors;
 use rustix::net::{
     self, RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg,
     sockopt::{set_socket_linger, set_tcp_cork},
@@ -27,6 +28,14 @@ pub(super) enum Socket {
 }
 
 impl Socket {
+    /// Whether it has none of the last descriptors, which clients leave to others.
+    pub(super) fn is_granted(&self) -> bool {
+        match self {
+            Self::Tcp(socket) => descriptors::is_granted_to_client(socket),
+            Self::Unix(socket) => descriptors::is_granted_to_client(socket),
+        }
+    }
+
     /// Makes the socket send only full packets, until it is uncorked.
     pub(super) fn cork(&self, corked: bool) {
         if let Self::Tcp(socket) = self {
