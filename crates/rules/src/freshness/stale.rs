@@ -11,8 +11,8 @@ pub(super) struct Restraint {
     forbids_stale: bool,
     /// `must-revalidate`, `proxy-revalidate`, or `s-maxage`, which implies as much.
     pub(super) must_revalidate: bool,
-    /// Whether the site forces the lifetime, so that its windows go before the origin's.
-    is_overruled: bool,
+    /// If it is the site, by force, its windows go before the origin's.
+    source: LifetimeSource,
 }
 
 impl Restraint {
@@ -30,13 +30,14 @@ impl Restraint {
             must_revalidate: forbids_stale
                 || (heeded && directives.s_maxage.is_some())
                 || is_event_stream,
-            is_overruled: !heeded,
+            source,
         }
     }
 
     /// Returns the origin's own window (`explicit`), if it counts: a site that forces the lifetime replaces it by its own.
     pub(super) fn heeded(&self, explicit: Option<u32>, site: Option<u32>) -> Option<u32> {
-        explicit.filter(|_| !self.is_overruled || self.of_site(site).is_none())
+        let is_forced = self.source == LifetimeSource::Override;
+        explicit.filter(|_| !is_forced || self.of_site(site).is_none())
     }
 
     fn of_site(&self, site: Option<u32>) -> Option<u32> {
