@@ -138,8 +138,8 @@ pub struct OnFailure {
     pub unreachable_window: u32,
 }
 
-/// Explains a GET for `uri` (absolute) with `fields`, at listeners with these `limits`; `None` if no client could ask for that URI here. Waits for the
-/// disk if that may decide.
+/// Explains a GET for `uri` (absolute) with `fields`, at listeners with these `limits`; `None` if no client could ask
+/// for that URI here. Waits for the disk if that may decide.
 pub async fn explain(
     cache: &Cache,
     uri: &str,

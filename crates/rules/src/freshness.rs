@@ -202,8 +202,8 @@ pub struct Site {
 /// Computes the facts of a response received at `response_time` for a request sent at `request_time`.
 ///
 /// `targeted` says that `directives` come from a targeted field, so that `Expires` does not count (RFC 9213 section
-/// 2.2). Under [`Site::override_lifetime`] the origin's `no-cache` and `must-revalidate` do not count either, nor its windows
-/// for stale answers where the site gives one.
+/// 2.2). Under [`Site::override_lifetime`] the origin's `no-cache` and `must-revalidate` do not count either, nor its
+/// windows for stale answers where the site gives one.
 pub fn facts(
     status: StatusCode,
     fields: &HeaderMap,

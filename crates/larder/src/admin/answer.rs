@@ -30,8 +30,9 @@ pub struct Answer {
     /// The source of the answer.
     pub from: From,
     /// Why it comes from this source: a token of `Cache-Status` (RFC 9211), or `fresh`. If Larder itself answers:
-    /// `target-too-long`, `too-many-fields` or `head-too-large` (a listener's limits), `denied`, `redirect`, `user-context`, `only-if-cached`, `purge` (the path begins with `purge.get_prefix`) or
-    /// `list` (the path is `purge.souin`).
+    /// `target-too-long`, `too-many-fields` or `head-too-large` (a listener's limits), `denied`, `redirect`,
+    /// `user-context`, `only-if-cached`, `purge` (the path begins with `purge.get_prefix`) or `list` (the path is
+    /// `purge.souin`).
     pub why: String,
     /// More about `why`, if there is more.
     pub detail: Option<String>,

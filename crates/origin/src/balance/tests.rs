@@ -236,6 +236,14 @@ fn who_has_rested_is_tried_by_one_request() {
     }
 }
 
+/// The choice among `peers` at `now`, without those that were tried.
+fn at<'a>(now: u64, peers: &'a [Arc<Peer>], tried: &'a [u64]) -> Choice<'a> {
+    Choice {
+        now,
+        ..choice(peers, tried, Balance::RoundRobin, 0)
+    }
+}
+
 #[test]
 fn where_all_rest_a_trial_leaves_the_others_to_be_asked() {
     let peers = peers(&[1, 1]);
@@ -244,11 +252,8 @@ fn where_all_rest_a_trial_leaves_the_others_to_be_asked() {
     }
     let mut weights = WrrWeights::new();
     let mut chosen = |now, tried: &[u64]| {
-        let choice = Choice {
-            now,
-            ..choice(&peers, tried, Balance::RoundRobin, 0)
-        };
-        choice.make(&mut weights).map(|chosen| chosen.peer.number)
+        let chosen = at(now, &peers, tried).make(&mut weights);
+        chosen.map(|chosen| chosen.peer.number)
     };
     for now in [2_000, 11_000, 12_000] {
         for _ in 0..4 {
@@ -266,19 +271,15 @@ fn a_trial_belongs_to_the_request_that_took_it() {
         rest(peer);
     }
     let mut weights = WrrWeights::new();
-    let mut chosen = |now, tried: &[u64]| {
-        let choice = Choice {
-            now,
-            ..choice(&peers, tried, Balance::RoundRobin, 0)
-        };
-        choice.make(&mut weights).map(|chosen| chosen.trial)
+    let mut trial = |now| {
+        let chosen = at(now, &peers, &[1]).make(&mut weights);
+        chosen.unwrap().trial
     };
-    let has = |trial: Option<Option<TakenTrial>>| trial.unwrap().is_some();
-    assert!(!has(chosen(2_000, &[1])), "it rests");
-    let trial = chosen(11_000, &[1]).unwrap().unwrap();
-    assert!(!has(chosen(11_000, &[1])), "it is on trial");
-    peers[0].health.give_back(trial, 11_000);
-    assert!(has(chosen(11_000, &[1])), "the next");
+    assert!(trial(2_000).is_none(), "it rests");
+    let taken = trial(11_000).unwrap();
+    assert!(trial(11_000).is_none(), "it is on trial");
+    peers[0].health.give_back(taken, 11_000);
+    assert!(trial(11_000).is_some(), "the next");
 }
 
 #[test]

@@ -378,22 +378,29 @@ async fn speaks_http2(authority: &Authority) -> SocketAddr {
     address
 }
 
+/// How long servers rest after a failure.
+const REST: Duration = Duration::from_secs(20);
+
+/// An origin of servers over TLS that [rest](REST) after each failure.
+fn resting(authority: &Authority, servers: [Server; 2]) -> Arc<Origin> {
+    let mut config = config(servers);
+    config.tls = Some(trusting(authority.file()));
+    config.protocol = Protocol::Auto;
+    config.passive = PassiveHealth {
+        failures: 1,
+        rest: REST,
+    };
+    Origin::new(config).unwrap()
+}
+
 /// Nor does its handshake keep a server that has rested from the requests that it can answer.
 #[test]
 fn a_server_is_not_tried_by_an_upgrade_that_it_cannot_have() {
-    const REST: Duration = Duration::from_secs(20);
     let authority = Authority::new(&["127.0.0.1"]);
     work(at_once(async {
         let (rested, is_up) = fails_at_first(&authority).await;
         let other = peers::tls(&authority, &[b"http/1.1"]).await;
-        let mut config = config([tcp(rested), tcp(other)]);
-        config.tls = Some(trusting(authority.file()));
-        config.protocol = Protocol::Auto;
-        config.passive = PassiveHealth {
-            failures: 1,
-            rest: REST,
-        };
-        let origin = Origin::new(config).unwrap();
+        let origin = resting(&authority, [tcp(rested), tcp(other)]);
         let texts = async || {
             let mut all = Vec::new();
             for _ in 0..4 {
@@ -419,7 +426,6 @@ fn a_server_is_not_tried_by_an_upgrade_that_it_cannot_have() {
 /// Where all servers rest, one is asked by others too while a request has its trial.
 #[test]
 fn an_upgrade_does_not_give_back_the_trial_of_another_request() {
-    const REST: Duration = Duration::from_secs(20);
     let authority = Authority::new(&["127.0.0.1"]);
     work(at_once(async {
         let (dead, calls) = hangs_up_on_all().await;
@@ -429,14 +435,7 @@ fn an_upgrade_does_not_give_back_the_trial_of_another_request() {
             weight: 100,
             ..tcp(dead)
         };
-        let mut config = config([often, tcp(tried)]);
-        config.tls = Some(trusting(authority.file()));
-        config.protocol = Protocol::Auto;
-        config.passive = PassiveHealth {
-            failures: 1,
-            rest: REST,
-        };
-        let origin = Origin::new(config).unwrap();
+        let origin = resting(&authority, [often, tcp(tried)]);
         get(&origin, "/version").await.unwrap_err();
         is_up.set(true);
         tokio::time::advance(REST).await;

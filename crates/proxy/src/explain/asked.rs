@@ -32,8 +32,8 @@ pub(super) struct ExplainedRequest {
 }
 
 impl ExplainedRequest {
-    /// Reads a GET for `uri` with `fields`, as it would be received within the `limits`. Its client is the one that a trusted proxy names
-    /// in `fields`.
+    /// Reads a GET for `uri` with `fields`, as it would be received within the `limits`. Its client is the one that a
+    /// trusted proxy names in `fields`.
     pub(super) fn read(
         site: &Arc<Site>,
         uri: &str,

@@ -179,8 +179,8 @@ pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
 
 /// Like [`variant`], for `fields` that were merged from those of `old` and the newly arrived `update`. `Accept-Encoding`
 /// that has not selected `old` and is not in the `Vary` of `update` is our own word to clients ([`coding::vary`]), and
-/// selects nothing, unless it was left out because every client could be given the content, and now not
-/// every client can.
+/// selects nothing, unless it was left out because every client could be given the content, and now not every client
+/// can.
 pub fn variant_after(
     ask: &Ask,
     old: &Stored,

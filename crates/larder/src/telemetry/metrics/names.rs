@@ -76,7 +76,7 @@ metrics! {
     PURGES_DENIED = Counter "larder_client_purges_denied"
         [] "Purges by clients that may not purge";
     ORIGIN_ERRORS = Counter "larder_origin_errors"
-        [] "Fetches that gave no usable answer: refused, timed out, broken off, or rejected by the queue";
+        [] "Fetches that gave no usable answer: refused, timed out, rejected by the queue, or broken off while being stored";
     ORIGIN_LATENCY = Histogram "larder_origin_latency_seconds"
         ["origin"] "Time from a request to the final head of the origin's answer, or to its failure, including time in the queue. Requests for which no server was asked, because their turn did not come or no server is healthy, are not counted";
     EVICTIONS = Counter "larder_evictions"

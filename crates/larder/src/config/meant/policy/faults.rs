@@ -90,18 +90,15 @@ fn own_questions(edits: &written::Edits, sink: &mut Sink<'_>) {
 fn own_validators(edits: &written::Edits, sink: &mut Sink<'_>) {
     let lines = edits.set.iter().chain(&edits.add);
     for line in lines.flat_map(|lines| &lines.list) {
-        let name = &line.value.name;
-        if *name == header::ETAG || *name == header::LAST_MODIFIED {
-            let shown = if *name == header::ETAG {
-                "ETag"
-            } else {
-                "Last-Modified"
-            };
-            let what = format!(
-                "`{shown}` says which version of the content a message has, so it comes with the content"
-            );
-            sink.push(Fault::at(&line.span, what).instead("leave it out: the application sets it"));
-        }
+        let shown = match line.value.name {
+            header::ETAG => "ETag",
+            header::LAST_MODIFIED => "Last-Modified",
+            _ => continue,
+        };
+        let what = format!(
+            "`{shown}` says which version of the content a message has, so it comes with the content"
+        );
+        sink.push(Fault::at(&line.span, what).instead("leave it out: the application sets it"));
     }
 }
 
