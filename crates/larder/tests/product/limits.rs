@@ -350,7 +350,7 @@ fn an_origin_that_hangs_is_covered_by_what_is_stale() {
 
 #[test]
 fn fetches_beyond_the_limit_wait_and_those_beyond_the_queue_fail() {
-    let (origin, larder) = limited("most_concurrent = 1\nqueue = { length = 1, time = \"10s\" }\n");
+    let (origin, larder) = limited("most_concurrent = 1\nqueue = { length = 1, time = \"1h\" }\n");
     let gate = Gate::new();
     origin.reply(
         "/held",

@@ -8,9 +8,11 @@ use crate::{
 use serde_json::json;
 use testkit::{Client, Gate, Larder, Origin, Reply, Request, Response, date, wait_until};
 
-/// One worker: what was sent before is read before.
+/// One worker: what was sent before is read before. Nobody gives up waiting, however long the machine takes.
 fn start() -> (Origin, Larder) {
-    start_with("workers = 1\n[[origin]]\nservers = \"{origin}\"\n")
+    start_with(
+        "workers = 1\n[[origin]]\nservers = \"{origin}\"\n[defaults]\ncollapse_wait = \"1h\"\n",
+    )
 }
 
 /// So many clients that have asked, and are waited for by now.
