@@ -104,6 +104,8 @@ struct Flying {
     /// The number of the log of purges when it began.
     log_at: u64,
     way: ConfiguredWay,
+    /// What its origin is to confirm.
+    validates: Option<Arc<Stored>>,
     began: Instant,
 }
 
@@ -163,6 +165,7 @@ impl Flights {
                 fill,
                 log_at: errand.log.head(),
                 way: errand.way.clone(),
+                validates: errand.validates.cloned(),
                 began: Instant::now(),
             },
         );
@@ -200,13 +203,14 @@ impl Flights {
     /// before a reload replaced the application that it asks. Purges are judged without the lock, since those by
     /// expressions take time.
     fn outdated(&self, key: &[u8], errand: &Errand<'_>) -> Option<Word> {
-        let (word, log_at) = {
+        let (word, log_at, validates) = {
             let shard = self.hold(self.shard(key));
             let flying = shard.get(key)?;
             if errand.has_replaced(&flying.way) {
                 return Some(flying.word.clone());
             }
-            (flying.word.clone(), flying.log_at)
+            let validates = flying.validates.clone();
+            (flying.word.clone(), flying.log_at, validates)
         };
         let log = errand.log;
         let label = Label {
@@ -216,9 +220,9 @@ impl Flights {
             tags: Vec::new(),
         };
         let brings = word.get().and_then(|word| word.borrow().brought().cloned());
-        let is_outdated = log.has_touched(&label)
-            // The tags of a response that it already brings are known too.
-            || brings.is_some_and(|brings| is_purged(log, key, &brings));
+        // The tags of what it validates, or already brings, are known too.
+        let mut known = validates.into_iter().chain(brings);
+        let is_outdated = log.has_touched(&label) || known.any(|one| is_purged(log, key, &one));
         is_outdated.then_some(word)
     }
 

@@ -12,6 +12,7 @@ mod putting;
 mod room;
 #[cfg(test)]
 mod tests;
+mod withdrawals;
 
 use crate::{
     Body, Budget, Stored, Variants,
@@ -28,6 +29,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
+use withdrawals::Withdrawals;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 pub use cache::largest_body;
@@ -37,6 +39,9 @@ pub use room::Statistics;
 
 /// The number of locks for writers. More would only make it rarer that two keys share one.
 const STRIPES: usize = 1024;
+
+/// Held by who writes to one of its keys.
+type Stripe = Mutex<Withdrawals>;
 
 /// The memory tier. Shared by all workers.
 ///
@@ -52,7 +57,7 @@ pub struct Memory {
     /// Held while `entries` is given a new capacity.
     resizing: Mutex<()>,
     budget: Arc<Budget>,
-    stripes: Box<[Mutex<()>]>,
+    stripes: Box<[Stripe]>,
     /// Secret, so that nobody can make keys that all fall on one stripe.
     seed: u64,
     evictions: Arc<Demoted>,
@@ -77,7 +82,7 @@ pub struct Ticket {
 pub enum Refused {
     /// It was purged after its fetch began.
     Purged,
-    /// A fetch that began later has already brought a response of the same variant.
+    /// A fetch that began later has already brought a response of the same variant, or has withdrawn it.
     Superseded,
     /// There is no room for it, even without everything else under its key.
     TooLarge,
@@ -145,7 +150,7 @@ impl Memory {
     ///
     /// # Errors
     /// The response is too large, was purged meanwhile, or a fetch that began later was faster (RFC 9111 section 4:
-    /// "MUST use the most recent one"). The order of the requests decides which is later: a cache behind us may answer
+    /// "MUST use the most recent one"), if only to [withdraw](Self::withdraw) what there was. The order of the requests decides which is later: a cache behind us may answer
     /// a reload with an older `Date`.
     pub fn insert(
         &self,
@@ -158,8 +163,11 @@ impl Memory {
         if self.log.refuses(key, marks, ticket.log_at) {
             return Err(Refused::Purged);
         }
-        let _guard = self.hold(key);
+        let stripe = self.hold(key);
         let id = stored.id();
+        if stripe.overtake(self.hash(key), &stored, ticket.number) {
+            return Err(Refused::Superseded);
+        }
         let (variants, replaced) = match self.entries.peek(key) {
             Some(old) if old.supersedes(&stored) => return Err(Refused::Superseded),
             Some(old) => {
@@ -210,6 +218,13 @@ impl Memory {
         self.keep_only(key, |held| held.without_any_of(old));
     }
 
+    /// Like [`give_up`](Self::give_up), because the answer to the fetch numbered `fetch` shows that `old` is out of date.
+    /// What an earlier fetch brings in its place is refused, although nothing may be there any more.
+    pub fn withdraw(&self, key: &[u8], old: &Stored, fetch: u64) {
+        self.hold(key).add(self.hash(key), old, fetch);
+        self.give_up(key, old);
+    }
+
     /// Keeps under `key` only what `rest` returns.
     fn keep_only(&self, key: &[u8], rest: impl FnOnce(&Variants) -> Option<Variants>) {
         let _guard = self.hold(key);
@@ -252,7 +267,7 @@ impl Memory {
     /// The result carries `marks`. Whether two responses may be combined is for `combine` to check.
     ///
     /// # Errors
-    /// It was purged meanwhile.
+    /// It was purged meanwhile, or withdrawn by a fetch that began later.
     pub fn combine(
         &self,
         key: &[u8],
@@ -264,9 +279,12 @@ impl Memory {
         if self.log.refuses(key, marks, ticket.log_at) {
             return Err(Refused::Purged);
         }
-        let _guard = self.hold(key);
+        let stripe = self.hold(key);
         let old = self.entries.peek(key);
         let stored = combine(old.as_ref());
+        if stripe.overtake(self.hash(key), &stored, ticket.number) {
+            return Err(Refused::Superseded);
+        }
         let variants = match old {
             Some(old) => old.with(stored.clone(), most),
             None => Some(Variants::One(stored.clone())),
@@ -279,10 +297,14 @@ impl Memory {
         clippy::indexing_slicing,
         reason = "there are as many stripes as the index is a remainder of"
     )]
-    fn hold(&self, key: &[u8]) -> MutexGuard<'_, ()> {
-        let index = xxh3_64_with_seed(key, self.seed) as usize % STRIPES;
+    fn hold(&self, key: &[u8]) -> MutexGuard<'_, Withdrawals> {
+        let index = self.hash(key) as usize % STRIPES;
         self.stripes[index]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hash(&self, key: &[u8]) -> u64 {
+        xxh3_64_with_seed(key, self.seed)
     }
 }

@@ -129,6 +129,11 @@ impl Stored {
         Self { fetch, ..self }
     }
 
+    /// The number of the fetch that brought it; 0 if it was read from a lower tier.
+    pub fn fetch(&self) -> u64 {
+        self.fetch
+    }
+
     /// Whether the fetch that brought it began after that of `ticket`.
     pub fn is_later_than(&self, ticket: Ticket) -> bool {
         self.fetch > ticket.number

@@ -115,6 +115,7 @@ mod one_client;
 mod origins;
 mod origins_names;
 mod origins_trouble;
+mod out_of_order;
 mod overtaken;
 mod page_store;
 mod page_store_bad;

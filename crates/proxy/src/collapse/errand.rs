@@ -5,9 +5,10 @@ use crate::{
     ask::Ask,
     cache::Worker,
     policy::{Policy, Site},
+    walk::lookup::Need,
 };
 use std::{rc::Rc, sync::Arc};
-use store::purge::Log;
+use store::{Stored, purge::Log};
 
 /// A request's errand, as of now.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct Errand<'a> {
     /// The log of purges.
     pub(super) log: &'a Log,
     pub(super) way: ConfiguredWay,
+    /// What the origin is to confirm.
+    pub(super) validates: Option<&'a Arc<Stored>>,
     /// Whether its configuration is still the latest.
     is_latest: bool,
 }
@@ -27,14 +30,15 @@ pub(super) struct ConfiguredWay {
 }
 
 impl<'a> Errand<'a> {
-    /// Returns the errand of `ask`.
-    pub fn of(worker: &'a Worker, ask: &Ask) -> Self {
+    /// Returns the errand of `ask`, which has this `need`.
+    pub fn of(worker: &'a Worker, ask: &Ask, need: &'a Need) -> Self {
         Self {
             log: worker.cache.memory.log(),
             way: ConfiguredWay {
                 site: ask.site.shared(),
                 route: ask.route,
             },
+            validates: need.selected.as_ref(),
             is_latest: Rc::ptr_eq(&worker.site(), &ask.site),
         }
     }
@@ -45,8 +49,16 @@ impl<'a> Errand<'a> {
         Self {
             log,
             way: ConfiguredWay { site, route: 0 },
+            validates: None,
             is_latest: true,
         }
+    }
+
+    /// Returns the same to validate `stored`.
+    #[cfg(test)]
+    pub(crate) fn validating(mut self, stored: &'a Arc<Stored>) -> Self {
+        self.validates = Some(stored);
+        self
     }
 
     /// Returns the same from before a reload.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{policy::Site, sample};
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue, StatusCode};
 use origin::{
     Origin, OriginConfig,
     config::{Address, Server},
@@ -107,6 +107,30 @@ async fn an_outdated_flight_keeps_its_followers_and_leaves_its_successor_alone()
         assert!(flights.flying(key.as_bytes(), &sample::errand(&log)));
     }
 }
+
+/// Only what it validates, or brings, tells the tags that its answer will have.
+#[test]
+fn a_flight_that_validates_what_was_purged_is_outdated() {
+    for soft in [false, true] {
+        let (flights, memory) = (Arc::new(Flights::default()), sample::memory());
+        let log = memory.log();
+        let mut stored = Stored::clone(&sample::stored(StatusCode::OK, &HeaderMap::new()));
+        stored.marks = log.tags().marks(vec!["t"], log.head());
+        let stored = Arc::new(stored);
+        let join = |key: &[u8]| {
+            let (fill, _) = Fill::begin(Budget::new(1).reservation());
+            flights.join(key, &sample::errand(log).validating(&stored), fill)
+        };
+        let Seat::Lead(_flight) = join(b"k") else {
+            panic!("first leads")
+        };
+        assert!(flights.follow(b"k", &sample::errand(log)).is_some());
+        let what = What::Tags(vec!["t".to_owned()]);
+        log.apply(Purge { what, soft }, Time::from_secs(1), None);
+        assert!(flights.follow(b"k", &sample::errand(log)).is_none());
+    }
+}
+
 /// The leader's client may have left: then only the follower needs the fetch, until it has found what has landed.
 #[tokio::test]
 async fn a_fetch_goes_on_until_its_followers_have_looked() {

@@ -116,7 +116,7 @@ async fn in_tier(
             Decision::Bypass(_) => return SharedLookup::Need(need, None),
         };
         if let Role::Leader(flight) = &mut role {
-            let errand = Errand::of(worker, ask);
+            let errand = Errand::of(worker, ask, &need);
             flight.narrow(&before, &need.collapse_key(ask), &errand);
         }
         if renewed || !leads(&need) {

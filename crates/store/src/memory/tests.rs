@@ -141,6 +141,31 @@ fn a_304_confirms_no_reading_with_other_validators() {
     }
 }
 
+/// Another variant is not withdrawn with it, and what a still later fetch brings is stored.
+#[test]
+fn what_a_later_fetch_has_withdrawn_an_earlier_one_does_not_bring_back() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    let insert = |ticket, stored: Stored| memory.insert(b"k", ticket, Arc::new(stored), 8);
+    let combine = |ticket, stored: Stored| {
+        let stored = Arc::new(stored);
+        memory.combine(b"k", ticket, None, 8, |_| stored.clone())
+    };
+    let old = put(&memory, b"k", accepting("a", 10));
+    let (early, late) = (memory.begin(), memory.begin());
+    memory.withdraw(b"k", &old, late.number);
+    assert_eq!(held(&memory, b"k"), 0);
+    let refused = insert(early, accepting("a", 10)).err();
+    assert_eq!(refused, Some(Refused::Superseded));
+    let refused = combine(early, accepting("a", 10)).err();
+    assert_eq!(refused, Some(Refused::Superseded));
+    assert!(insert(early, accepting("b", 10)).is_ok(), "another variant");
+    assert!(insert(late, accepting("a", 10)).is_ok());
+    memory.withdraw(b"k", &old, early.number);
+    let refused = combine(early, accepting("a", 10)).err();
+    assert_eq!(refused, Some(Refused::Superseded), "the later one counts");
+    assert!(combine(memory.begin(), accepting("a", 10)).is_ok());
+}
+
 /// A whole body has the identity of the one that was on its way: a caller that still holds the latter must not put it
 /// back.
 #[test]

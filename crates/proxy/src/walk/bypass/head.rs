@@ -98,7 +98,7 @@ fn says_of(
         HeadSays::Nothing => return,
         // Fields that `Connection` names are for us alone.
         HeadSays::Freshen if fields::names_end_to_end(&head.headers) => return,
-        HeadSays::Disqualify => return tiers::withdraw(worker, key, stored),
+        HeadSays::Disqualify => return tiers::withdraw(worker, key, stored, ticket.number),
         // What was purged is not made better by what the origin says of it.
         HeadSays::Freshen if log.standing(key, stored) != Standing::Good => return,
         HeadSays::Freshen => {}
@@ -108,7 +108,7 @@ fn says_of(
     let variant = admit::variant_after(ask, stored, &head.headers, &fields);
     // It varies by fields that did not select it when it was stored, so it is not known for which requests it was made.
     if variant != stored.variant && !is_same {
-        return tiers::withdraw(worker, key, stored);
+        return tiers::withdraw(worker, key, stored, ticket.number);
     }
     admit::keep_language(stored, &mut fields);
     match admit::judge_merged(ask, times, stored.status, &mut fields, &head.headers) {
@@ -116,7 +116,7 @@ fn says_of(
             let why = Unshared::NotStored(why);
             let is_fresh = stored.facts.remaining(times.response).is_some();
             if why.withdraws(StatusCode::OK, is_fresh, ask.asker()) {
-                tiers::withdraw(worker, key, stored);
+                tiers::withdraw(worker, key, stored, ticket.number);
             }
         }
         Ok(storable) => {

@@ -106,7 +106,7 @@ fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
     let Poll::Ready(Err(FollowerFallback::Together(need))) = first else {
         panic!("it took off on its own");
     };
-    let (flights, errand) = (&worker.cache.flights, Errand::of(&worker, &ask));
+    let (flights, errand) = (&worker.cache.flights, Errand::of(&worker, &ask, &need));
     assert!(
         !flights.flying(ask.key.as_bytes(), &errand),
         "nobody waits for it"
@@ -118,7 +118,8 @@ fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
 #[tokio::test]
 async fn what_is_found_after_a_wait_says_its_age_then() {
     let (worker, ask) = (sample::worker(&sample::memory()), ask("1"));
-    let (flights, errand) = (&worker.cache.flights, Errand::of(&worker, &ask));
+    let need = need(ForwardReason::UriMiss);
+    let (flights, errand) = (&worker.cache.flights, Errand::of(&worker, &ask, &need));
     let (fill, _writer) = begin_fill(&worker);
     let Seat::Lead(flight) = flights.join(ask.key.as_bytes(), &errand, fill) else {
         panic!("nobody leads yet");
@@ -128,8 +129,7 @@ async fn what_is_found_after_a_wait_says_its_age_then() {
     let before = clock::now().as_secs() - 100;
     land_at(&worker, &ask, Time::from_secs(before));
     flight.land(FlightStatus::FoundHere);
-    let need = need(ForwardReason::UriMiss);
-    let answer = follow(&worker, &ask, need, follower, History::new()).await;
+    let answer = follow(&worker, &ask, need.clone(), follower, History::new()).await;
     let Ok(answer) = answer else {
         panic!("it is there");
     };

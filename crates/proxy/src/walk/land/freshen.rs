@@ -153,14 +153,17 @@ impl Fetch<'_> {
         admit::judge_merged(self.ask, self.times, stored.status, fields, &head.headers)
     }
 
-    /// Stores what a 304 has confirmed, unless it was invalidated or a later response has come meanwhile. A reading that
-    /// is no newer than what was known has come from a lower tier, and is no later response. Times decide that here,
-    /// although the clocks of nodes differ: the origin has just confirmed what was known.
+    /// Stores what a 304 has confirmed, unless it was invalidated or a later fetch has brought something meanwhile: what an
+    /// earlier one has brought, this one knows better. A reading that is no newer than what was known has come from a
+    /// lower tier, and is no later response. Times decide that here, although the clocks of nodes differ: the origin has
+    /// just confirmed what was known.
     fn insert_confirmed(&self, fresh: &Arc<Stored>) -> Result<(), Detail> {
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let known = || self.need.selected.iter().chain(&self.need.others);
         let is_later = |there: &Stored| {
-            there.variant == fresh.variant && known().all(|known| !there.goes_with(known))
+            there.variant == fresh.variant
+                && (there.is_later_than(self.ticket)
+                    || there.is_reading() && known().all(|known| !there.goes_with(known)))
         };
         let (marks, most) = (fresh.marks.as_deref(), self.ask.site.most_variants);
         let kept = memory.combine(key, self.ticket, marks, most, |held| {

@@ -41,7 +41,8 @@ impl Fetch<'_> {
                 && stored.matches(&self.ask.fields, &mut scratch)
         });
         let all = selected.into_iter().chain(others);
-        tiers::withdraw_all(self.worker, key, all.map(|stored| &**stored));
+        let all = all.map(|stored| &**stored);
+        tiers::withdraw_all(self.worker, key, all, self.ticket.number);
     }
 
     /// Withdraws what is stored if the answer of `status`, which is not stored for the reason `why`, shows that it is out

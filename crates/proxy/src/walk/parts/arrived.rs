@@ -80,6 +80,8 @@ impl Arrived {
         let over = old.filter(|_| is_over).map(ptr::from_ref);
         let new = both.unwrap_or(new);
         let (memory, key) = (&worker.cache.memory, self.ask.key.as_bytes());
+        let checked = memory.log().head();
+        let is_good = memory.log().standing(key, &new) == Standing::Good;
         let mut scratch = Vec::new();
         let (marks, most) = (new.marks.clone(), self.ask.site.most_variants);
         let (mut is_new, mut replaced) = (true, None);
@@ -91,7 +93,9 @@ impl Arrived {
             let old = old.filter(|old| memory.log().standing(key, old) == Standing::Good);
             replaced = old.cloned();
             if let Some(old) = old.filter(|old| old.is_later_than(self.ticket)) {
-                let combined = self.joined(worker, old, &new);
+                // What was asked for since is not as old as a part that was purged, even softly.
+                let combined = is_good.then(|| self.joined(worker, old, &new, checked));
+                let combined = combined.flatten();
                 is_new = combined.is_some();
                 return combined.map_or_else(|| old.clone(), Arc::new);
             }
@@ -121,9 +125,9 @@ impl Arrived {
         matches!(kept.body, Body::Parts(_))
     }
 
-    /// Returns `old` with the bytes of `new`. The request for `old` was the later one, so its fields are the newer ones
-    /// (RFC 9111 section 4). The tags of both apply to it.
-    fn joined(&self, worker: &Worker, old: &Stored, new: &Stored) -> Option<Stored> {
+    /// Returns `old` with the bytes of `new`, which was compared with the purges up to `checked`. The request for `old`
+    /// was the later one, so its fields are the newer ones (RFC 9111 section 4). The tags of both apply to it.
+    fn joined(&self, worker: &Worker, old: &Stored, new: &Stored, checked: u64) -> Option<Stored> {
         let (Body::Parts(older), Body::Parts(newer)) = (&old.body, &new.body) else {
             return None;
         };
@@ -135,7 +139,7 @@ impl Arrived {
         };
         self.is_of_one(old, new).then(|| {
             // It was not compared with purges of tags that it did not have.
-            let checked = old.checked().min(self.ticket.log_at);
+            let checked = old.checked().min(checked);
             let mut joined = old.clone().with_body(body()).checked_up_to(checked);
             joined.marks = self.marks_with(worker, old);
             joined

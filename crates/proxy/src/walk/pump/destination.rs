@@ -128,7 +128,7 @@ impl Destination {
         };
         drop(lease.take());
         if Unshared::TooLarge.withdraws(stored.status, false, Asker::Anybody) {
-            tiers::withdraw(worker, ask.key.as_bytes(), stored);
+            tiers::withdraw(worker, ask.key.as_bytes(), stored, stored.fetch());
         } else {
             self.forget(worker);
         }

@@ -8,17 +8,23 @@ use store::{
     purge::{Address, Purge, What},
 };
 
-/// Removes an out-of-date response from memory. The tiers below will not bring it back.
-pub fn withdraw(worker: &Worker, key: &[u8], stored: &Stored) {
-    withdraw_all(worker, key, [stored]);
+/// Removes from memory a response that the answer to the fetch numbered `fetch` shows to be out of date. Neither the
+/// tiers below nor the answer to an earlier fetch will bring it back.
+pub fn withdraw(worker: &Worker, key: &[u8], stored: &Stored, fetch: u64) {
+    withdraw_all(worker, key, [stored], fetch);
 }
 
 /// Like [`withdraw`], for several responses of `key`. If a tier below may have any of them, all that was received under
 /// `key` until now goes, also after a restart.
-pub fn withdraw_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item = &'a Stored>) {
+pub fn withdraw_all<'a>(
+    worker: &Worker,
+    key: &[u8],
+    all: impl IntoIterator<Item = &'a Stored>,
+    fetch: u64,
+) {
     let (mut is_any, mut is_below) = (false, worker.cache.shared.is_some());
     for stored in all {
-        worker.cache.memory.give_up(key, stored);
+        worker.cache.memory.withdraw(key, stored, fetch);
         is_any = true;
         is_below |= stored.is_below();
     }

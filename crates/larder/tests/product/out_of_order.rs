@@ -1,0 +1,272 @@
+//! Answers that come in another order than their requests: the later request is right.
+
+use crate::{
+    common::{Said, start_with},
+    purge::purge,
+};
+use serde_json::json;
+use testkit::{Client, Gate, Larder, Origin, Reply, Request};
+
+/// One worker: what was sent before is read before. Nobody gives up waiting, however long the machine takes.
+fn start() -> (Origin, Larder) {
+    start_with(
+        "workers = 1\n[[origin]]\nservers = \"{origin}\"\n[defaults]\ncollapse_wait = \"1h\"\n",
+    )
+}
+
+/// A stale page that two requests are fetching, each of which the origin holds: the earlier one, and the later one.
+struct Two {
+    origin: Origin,
+    larder: Larder,
+    earlier: (Client, Gate),
+    later: (Client, Gate),
+}
+
+impl Two {
+    /// The page has the tag `t` and the validator `"a"`. `second` and `third` answer the two. `between` happens between
+    /// them.
+    fn ask(
+        second: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+        third: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+        between: impl FnOnce(&Larder),
+    ) -> Self {
+        let (origin, larder) = start();
+        let gates = (Gate::new(), Gate::new());
+        let held = gates.clone();
+        origin.on("/page", move |request| match request.nth {
+            1 => confirmed(request, "max-age=60").header("Age", "100"),
+            2 => second(request).hold_head(&held.0),
+            3 => third(request).hold_head(&held.1),
+            _ => confirmed(request, "max-age=60"),
+        });
+        larder.get("/page").send();
+        let earlier = larder.get("/page").begin();
+        gates.0.wait_reached();
+        between(&larder);
+        let reload = larder.get("/page").header("Cache-Control", "no-cache");
+        let later = reload.begin();
+        gates.1.wait_reached();
+        Self {
+            origin,
+            larder,
+            earlier: (earlier, gates.0),
+            later: (later, gates.1),
+        }
+    }
+
+    /// The later request is answered before the earlier one.
+    fn later_first(&mut self) {
+        for (client, gate) in [&mut self.later, &mut self.earlier] {
+            gate.open();
+            client.read();
+        }
+    }
+
+    fn earlier_first(&mut self) {
+        for (client, gate) in [&mut self.earlier, &mut self.later] {
+            gate.open();
+            client.read();
+        }
+    }
+}
+
+/// The page as it always was, or that it still is that.
+fn confirmed(request: &Request, lifetime: &str) -> Reply {
+    let reply = match request.header("if-none-match") {
+        Some(_) => Reply::status(304),
+        None => Reply::ok().body("page"),
+    };
+    reply
+        .cache(lifetime)
+        .header("ETag", "\"a\"")
+        .header("xkey", "t")
+}
+
+#[test]
+fn of_two_that_confirm_a_page_the_later_one_is_heard() {
+    let by_url = json!({ "url": "http://example.test/page", "soft": true });
+    let by_tag = json!({ "tag": "t", "soft": true });
+    // What the later one says of the lifetime, a purge between the two, and how many fetches there have been after the
+    // next request.
+    for (lifetime, purged, fetches) in [
+        ("max-age=600", None, 3),
+        ("no-cache", None, 4),
+        ("max-age=0, must-revalidate", None, 4),
+        ("max-age=600", Some(&by_url), 3),
+        ("max-age=600", Some(&by_tag), 3),
+    ] {
+        for is_earlier_first in [true, false] {
+            let mut two = Two::ask(
+                |request| confirmed(request, "max-age=60"),
+                move |request| confirmed(request, lifetime),
+                |larder| {
+                    if let Some(what) = purged {
+                        purge(larder, what);
+                    }
+                },
+            );
+            if is_earlier_first {
+                two.earlier_first();
+            } else {
+                two.later_first();
+            }
+            let next = two.larder.get("/page").send();
+            assert_eq!(
+                two.origin.requests("/page"),
+                fetches,
+                "{lifetime}, {purged:?}, {is_earlier_first}: {}",
+                next.said()
+            );
+            if fetches == 3 {
+                assert_eq!(next.header("cache-control"), Some(lifetime));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_later_request_was_told_is_gone_an_earlier_one_does_not_bring_back() {
+    let whole = |_: &Request| Reply::ok().cache("max-age=60").body("before");
+    let still = |request: &Request| confirmed(request, "max-age=60");
+    let earlier: [fn(&Request) -> Reply; 2] = [whole, still];
+    for (status, lifetime) in [
+        (404, "no-store"),
+        (410, "no-store"),
+        (403, "no-store"),
+        (302, "no-store"),
+        (200, "no-store"),
+        (200, "private"),
+        (404, "max-age=60"),
+    ] {
+        for answer in earlier {
+            let gone = move |_: &Request| {
+                Reply::status(status)
+                    .cache(lifetime)
+                    .header("Location", "/elsewhere")
+                    .body("gone")
+            };
+            let mut two = Two::ask(answer, gone, |_| {});
+            two.origin.on("/page", gone);
+            two.later_first();
+            let next = two.larder.get("/page").send();
+            assert_eq!(next.text(), "gone", "{status} {lifetime}: {}", next.said());
+        }
+    }
+}
+
+#[test]
+fn nor_does_it_once_the_page_was_purged_softly() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/page", move |request| {
+        let windows = "max-age=60, stale-if-error=600";
+        match request.nth {
+            1 => confirmed(request, windows).header("Age", "100"),
+            2 => confirmed(request, windows).hold_head(&held),
+            3 => Reply::status(404).cache("no-store"),
+            _ => Reply::status(503),
+        }
+    });
+    larder.get("/page").send();
+    let mut earlier = larder.get("/page").begin();
+    gate.wait_reached();
+    purge(
+        &larder,
+        &json!({ "url": "http://example.test/page", "soft": true }),
+    );
+    assert_eq!(larder.get("/page").send().status, 404);
+    gate.open();
+    earlier.read();
+    let next = larder.get("/page").send();
+    assert_eq!(next.status, 503, "{}", next.said());
+}
+
+/// A variant that the later request could not have been given is none of its business.
+#[test]
+fn an_earlier_answer_for_others_is_stored() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/page", move |request| {
+        let page = Reply::ok().header("Vary", "X-Who");
+        match (request.header("x-who"), request.nth) {
+            (Some(_), 1) => page.cache("max-age=60").header("Age", "100").body("mine"),
+            (Some(_), _) => page.cache("private").body("mine"),
+            (None, _) => page.cache("max-age=60").hold_head(&held).body("page"),
+        }
+    });
+    let own = || larder.get("/page").header("X-Who", "me").send();
+    own();
+    let mut earlier = larder.get("/page").begin();
+    gate.wait_reached();
+    assert_eq!(own().text(), "mine");
+    gate.open();
+    assert_eq!(earlier.read().text(), "page");
+    let next = larder.get("/page").send();
+    assert!(next.hit(), "{}", next.said());
+}
+
+#[test]
+fn a_part_that_was_purged_softly_makes_nothing_stale_that_was_asked_for_since() {
+    const PART: (&str, &str) = ("Range", "bytes=0-3");
+    for what in [
+        json!({ "tag": "t", "soft": true }),
+        json!({ "url": "http://example.test/page", "soft": true }),
+    ] {
+        let (origin, larder) = start();
+        let gate = Gate::new();
+        let held = gate.clone();
+        origin.on("/page", move |request| {
+            let part = Reply::status(206)
+                .cache("max-age=60")
+                .header("ETag", "\"a\"")
+                .header("xkey", "t")
+                .header("Content-Range", "bytes 0-3/10")
+                .length(4);
+            match request.nth {
+                1 => part.body("01").hold(&held).body("23"),
+                _ => part.body("0123"),
+            }
+        });
+        let ask = || larder.get("/page").header(PART.0, PART.1);
+        let mut late = ask().begin();
+        late.read_head();
+        purge(&larder, &what);
+        assert_eq!(ask().send().text(), "0123");
+        gate.open();
+        larder.get("/behind").send();
+        let hit = ask().send();
+        assert!(hit.hit(), "{what}: {}", hit.said());
+        assert_eq!(origin.requests("/page"), 2);
+    }
+}
+
+/// What the purge covers is known of what is validated: its answer would help nobody.
+#[test]
+fn nobody_waits_for_the_validation_of_what_was_purged_meanwhile() {
+    for what in [
+        json!({ "tag": "t" }),
+        json!({ "tag": "t", "soft": true }),
+        json!({ "url": "http://example.test/page" }),
+    ] {
+        let (origin, larder) = start();
+        let gate = Gate::new();
+        let held = gate.clone();
+        origin.on("/page", move |request| match request.nth {
+            1 => confirmed(request, "max-age=60").header("Age", "100"),
+            2 => confirmed(request, "max-age=60").hold_head(&held),
+            _ => confirmed(request, "max-age=60"),
+        });
+        larder.get("/page").send();
+        let mut waits = larder.get("/page").begin();
+        gate.wait_reached();
+        purge(&larder, &what);
+        for _ in 0..3 {
+            assert_eq!(larder.get("/page").send().text(), "page", "{what}");
+        }
+        assert_eq!(origin.requests("/page"), 3, "{what}");
+        gate.open();
+        waits.read();
+    }
+}
