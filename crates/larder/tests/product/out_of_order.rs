@@ -5,7 +5,7 @@ use crate::{
     purge::purge,
 };
 use serde_json::json;
-use testkit::{Client, Gate, Larder, Origin, Reply, Request};
+use testkit::{Client, Gate, Larder, Origin, Reply, Request, date};
 
 /// One worker: what was sent before is read before. Nobody gives up waiting, however long the machine takes.
 fn start() -> (Origin, Larder) {
@@ -268,5 +268,60 @@ fn nobody_waits_for_the_validation_of_what_was_purged_meanwhile() {
         assert_eq!(origin.requests("/page"), 3, "{what}");
         gate.open();
         waits.read();
+    }
+}
+
+/// The whole of an earlier version is on its way, or has come with the same date.
+#[test]
+fn of_a_part_that_is_not_kept_nobody_is_told_that_it_is() {
+    for is_on_its_way in [true, false] {
+        let (origin, larder) = start();
+        let gates = [Gate::new(), Gate::new(), Gate::new()];
+        let [whole, part, rest] = gates.clone();
+        let now = date(0);
+        origin.on("/page", move |request| {
+            let reply = |status| {
+                let reply = Reply::status(status).undated().header("Date", &now);
+                reply.cache("max-age=60")
+            };
+            match request.header("range") {
+                Some(_) => reply(206)
+                    .header("ETag", "\"b\"")
+                    .header("Content-Range", "bytes 0-3/10")
+                    .hold_head(&part)
+                    .body("0123"),
+                None => reply(200)
+                    .header("ETag", "\"a\"")
+                    .length(10)
+                    .hold_head(&whole)
+                    .body("abcde")
+                    .hold(&rest)
+                    .body("fghij"),
+            }
+        });
+        let [whole, part, rest] = gates;
+        let mut earlier = larder.get("/page").begin();
+        whole.wait_reached();
+        let reload = larder.get("/page").header("Cache-Control", "no-cache");
+        let mut later = reload.header("Range", "bytes=0-3").begin();
+        part.wait_reached();
+        if !is_on_its_way {
+            rest.open();
+        }
+        whole.open();
+        let mut head = earlier.read_head();
+        if !is_on_its_way {
+            earlier.read_content(&mut head);
+            larder.get("/behind").send();
+        }
+        part.open();
+        let answer = later.read();
+        let told = answer.parameter("detail");
+        assert_eq!(
+            (answer.text().as_str(), told.as_deref()),
+            ("0123", Some("beside"))
+        );
+        rest.open();
+        assert_eq!(larder.get("/page").send().text(), "abcdefghij");
     }
 }

@@ -209,7 +209,7 @@ impl Fetch<'_> {
         );
         let room = self.room_for(&mut stored, &mut inflow.writer);
         let kept = match room {
-            Some(_) => kept.and_then(|()| self.kept_beside()),
+            Some(_) => kept.and_then(|()| self.kept_beside(&arrived, &stored)),
             None => kept.and(Err(Detail::Unkept(Unkept::NoRoom))),
         };
         if kept.is_err() {
@@ -258,9 +258,10 @@ impl Fetch<'_> {
         room
     }
 
-    /// A part that was fetched beside a whole on its way is not kept: it goes to the requests that want it meanwhile.
-    fn kept_beside(&self) -> Result<(), Detail> {
-        if self.need.is_beside_fill(self.ask) {
+    /// A part that is fetched beside a whole on its way, or comes with an older one of the same date, is not kept: it goes
+    /// to the requests that want it meanwhile.
+    fn kept_beside(&self, arrived: &Arrived, part: &Stored) -> Result<(), Detail> {
+        if self.need.is_beside_fill(self.ask) || arrived.is_outlived(self.worker, part) {
             return Err(Detail::Unkept(Unkept::Beside));
         }
         Ok(())

@@ -68,6 +68,20 @@ impl Arrived {
         admit::new_stored(worker, &self.ask, self.ticket, head, admitted, body, at)
     }
 
+    /// Whether what memory has now [stays](outlives) when the part `new` has come.
+    pub fn is_outlived(&self, worker: &Worker, new: &Stored) -> bool {
+        let (memory, key) = (&worker.cache.memory, self.ask.key.as_bytes());
+        let (here, mut scratch) = (memory.peek(key), Vec::new());
+        let at = self.times.response;
+        let old = here
+            .as_ref()
+            .and_then(|here| here.select(&self.ask.fields, &mut scratch, at));
+        old.is_some_and(|old| {
+            let is_apart = matches!(old.body, Body::Filling(_)) || !self.is_of_one(old, new);
+            is_apart && outlives(old, new) && memory.log().standing(key, old) == Standing::Good
+        })
+    }
+
     /// Stores parts beside, or combined with, what is there of the same representation, unless that was purged
     /// meanwhile. They are combined with `old` whatever has become of it in memory. Returns whether they are stored as
     /// they are: what becomes whole is copied.
