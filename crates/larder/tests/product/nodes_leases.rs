@@ -259,6 +259,46 @@ fn a_refresh_under_way_is_not_begun_again_by_who_wants_a_part() {
     gate.open();
 }
 
+/// As if it had been in the node's own memory.
+#[test]
+fn what_is_found_stale_elsewhere_is_refreshed() {
+    let site = patient_site();
+    site.origin.on("/page", |request| {
+        let page = page(request).cache("max-age=60, stale-while-revalidate=600");
+        match request.nth {
+            1 => page.header("Age", "100"),
+            _ => page,
+        }
+    });
+    let ask = |node: usize| ask_as(&site.nodes[node], "/page", "a").send();
+    assert!(!ask(0).hit());
+    wait_shared(&site.nodes[0], 1);
+    let found = ask(1);
+    assert!(found.hit(), "{}", found.said());
+    wait_until("it is fetched again", || site.origin.requests("/page") == 2);
+}
+
+/// What another node fetches is not good enough for it.
+#[test]
+fn who_wants_the_origins_own_answer_waits_for_nobody() {
+    let (first, rest) = (Gate::new(), Gate::new());
+    let site = held_site(&first, &rest);
+    rest.open();
+    let mut held = ask_as(&site.nodes[0], "/page", "a").begin();
+    first.wait_reached();
+    for (name, value) in [
+        ("Cache-Control", "no-cache"),
+        ("Cache-Control", "max-age=0"),
+        ("Pragma", "no-cache"),
+    ] {
+        let reload = ask_as(&site.nodes[1], "/page", "a").header(name, value);
+        assert_eq!(reload.send().text(), "a");
+    }
+    assert_eq!(waits(&site), 0);
+    first.open();
+    held.read();
+}
+
 /// Nodes do not share them.
 #[test]
 fn who_wants_another_part_waits_for_nobody() {

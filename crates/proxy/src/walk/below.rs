@@ -90,8 +90,9 @@ async fn in_tier(
         return SharedLookup::Need(need, None);
     }
     let mut question = tier.question(ask.key.as_bytes(), &ask.fields);
-    // Nodes do not share parts.
-    let is_leader = matches!(role, Role::Leader(_));
+    // Nothing that another node fetches already is good enough for a client that wants the origin's own answer. Nor do
+    // nodes share parts.
+    let is_leader = matches!(role, Role::Leader(_)) && !lookup::is_forced(ask);
     let leads = |need: &Need| is_leader && !need.brings_part(ask);
     let mut need = need;
     question.collapse(&need.collapse_key(ask));

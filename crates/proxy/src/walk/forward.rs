@@ -26,7 +26,7 @@ use crate::{
     },
     way::{self, Company},
 };
-use fetched::followed;
+use fetched::{followed, found};
 use follow::follow;
 use http::Response;
 use lead::take_pump;
@@ -176,7 +176,7 @@ async fn together(
 /// Answers a request that wants nothing from the origin with what is stored elsewhere.
 async fn stays(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<ReplyBody> {
     match below::look_up_shared(worker, ask, need, Role::Last).await {
-        SharedLookup::Hit(hit) => deliver::stored(worker, ask, hit),
+        SharedLookup::Hit(hit) => found(worker, ask, hit),
         SharedLookup::Need(..) => deliver::failure(worker, ask, &Failure::OnlyIfCached),
     }
 }
@@ -187,7 +187,7 @@ async fn alone(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<Reply
         need
     } else {
         match below::look_up_shared(worker, ask, need, Role::Single).await {
-            SharedLookup::Hit(hit) => return deliver::stored(worker, ask, hit),
+            SharedLookup::Hit(hit) => return found(worker, ask, hit),
             SharedLookup::Need(need, _) => need,
         }
     };

@@ -17,7 +17,7 @@ use crate::{
     ask::{self, Ask},
     cache::Worker,
     clock,
-    outcome::{BypassReason, Outcome},
+    outcome::{BypassReason, Detail, Outcome},
     way::{self, LateBypass},
 };
 use bypassed::bypassed;
@@ -72,6 +72,13 @@ pub struct Hit {
     pub outcome: Outcome,
     /// The fields for the client whose request fetched it, if they are at hand or more than what is stored.
     pub own: Option<Box<HeaderMap>>,
+}
+
+impl Hit {
+    /// Whether it is stale, and is to be fetched again while it is sent (RFC 5861 section 3).
+    pub const fn refreshes(&self) -> bool {
+        matches!(self.outcome.detail, Some(Detail::Stale(why)) if why.refreshes())
+    }
 }
 
 /// Why the store is bypassed.

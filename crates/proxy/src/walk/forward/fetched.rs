@@ -11,6 +11,7 @@ use crate::{
         fetch::{Fetched, Landing},
         land::on_failure,
         lookup::{Hit, Need},
+        refresh,
     },
 };
 use http::Response;
@@ -41,6 +42,15 @@ pub fn followed(landing: Landing) -> Fetched {
     }
 }
 
+/// Answers with what a lower tier had. If that is stale, and is fetched again meanwhile, that begins now, as with what
+/// memory has.
+pub fn found(worker: &Rc<Worker>, ask: &Rc<Ask>, hit: Hit) -> Response<ReplyBody> {
+    if hit.refreshes() {
+        refresh::spawn(worker, ask, &hit.stored);
+    }
+    deliver::stored(worker, ask, hit)
+}
+
 /// Turns what a fetch came to into an answer.
 pub fn answer(
     worker: &Rc<Worker>,
@@ -50,7 +60,7 @@ pub fn answer(
 ) -> Response<ReplyBody> {
     let outcome = outcome(need, &fetched);
     let hit = match fetched.landing {
-        Landing::Found(hit) => *hit,
+        Landing::Found(hit) => return found(worker, ask, *hit),
         Landing::Stored {
             stored,
             reader,

@@ -1,6 +1,6 @@
 //! The followers' side of a flight: what it leaves for each of them when it has landed.
 
-use super::{FollowerFallback, History, answer, followed};
+use super::{FollowerFallback, History, answer, followed, found};
 use crate::{
     ask::Ask,
     body::ReplyBody,
@@ -143,7 +143,7 @@ async fn found_meanwhile(
     match below::find(worker, ask).await {
         Decision::Hit(mut hit) | Decision::StaleHit(mut hit) => {
             hit.outcome.waited = true;
-            Ok(deliver::stored(worker, ask, hit))
+            Ok(found(worker, ask, hit))
         }
         Decision::Forward(now) => Err(FollowerFallback::Together(now)),
         Decision::Bypass(_) => Err(FollowerFallback::Alone(need)),

@@ -195,7 +195,6 @@ fn judge(
     };
     match content::body_for(ask, &stored) {
         Availability::Sufficient(reader) => {
-            let refresh = matches!(outcome.detail, Some(Detail::Stale(why)) if why.refreshes());
             if condition_is_the_origins(ask, &stored) {
                 return Decision::Bypass(Bypassed::Condition(ForwardReason::Request));
             }
@@ -205,7 +204,7 @@ fn judge(
                 outcome,
                 own: None,
             };
-            if refresh {
+            if hit.refreshes() {
                 Decision::StaleHit(hit)
             } else {
                 Decision::Hit(hit)
