@@ -301,6 +301,31 @@ fn a_route_for_all_paths_of_a_host_covers_what_has_none() {
 }
 
 #[test]
+fn a_route_for_a_host_covers_only_what_it_matches() {
+    for (wide, narrow, covers) in [
+        ("example.com", "example.com", true),
+        ("example.com", "*.example.com", false),
+        ("example.com", "www.example.com", false),
+        ("*.example.com", "example.com", false),
+        ("*.example.com", "*.example.com", true),
+        ("*.example.com", "www.example.com", true),
+        ("*.example.com", "*.www.example.com", true),
+        ("*.www.example.com", "*.example.com", false),
+        ("www.example.com", "*.example.com", false),
+    ] {
+        let route = |host: &str| format!("[[route]]\nhost = {host:?}\n");
+        let text = format!("{}{}{ORIGIN}", route(wide), route(narrow));
+        let faults = read(&text).err().map(|faults| faults.render(false));
+        let is_never_reached = |faults: String| faults.contains("never reached");
+        assert_eq!(
+            faults.is_some_and(is_never_reached),
+            covers,
+            "{wide} {narrow}"
+        );
+    }
+}
+
+#[test]
 fn keys_and_edits() {
     let config = good(&format!(
         "[defaults]\nkey = {{ query_except = [\"a\", \"b_*\"], drop = \"c\", headers = \"Accept\", cookies = \"d\" }}\n\

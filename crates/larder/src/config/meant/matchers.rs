@@ -117,13 +117,13 @@ fn all<T>(wide: &[T], narrow: &[T], covers: impl Fn(&T, &T) -> bool) -> bool {
 }
 
 fn host(wide: &HostPattern, narrow: &HostPattern) -> bool {
-    match narrow {
-        HostPattern::Exact(name) => wide.matches(name),
-        // A suffix below another suffix is covered by it.
-        HostPattern::Suffix(name) => {
-            wide.matches(name) || matches!(wide, HostPattern::Suffix(own) if own == name)
-        }
-        HostPattern::Any => matches!(wide, HostPattern::Any),
+    match (wide, narrow) {
+        (HostPattern::Any, _) => true,
+        (_, HostPattern::Exact(name)) => wide.matches(name),
+        // What is below a host below `own` is below `own` too.
+        (HostPattern::Suffix(own), HostPattern::Suffix(name)) => own == name || wide.matches(name),
+        // A suffix does not match its own name.
+        (HostPattern::Exact(_), HostPattern::Suffix(_)) | (_, HostPattern::Any) => false,
     }
 }
 
