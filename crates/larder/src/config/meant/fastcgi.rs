@@ -166,8 +166,8 @@ fn contradictions(table: &At<written::Origin>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Reports keys that only apply to FastCGI, in an origin without it.
-pub(super) fn is_not_meant(written: &written::Origin, sink: &mut Sink<'_>) {
+/// Returns the keys of `written` that only apply to FastCGI.
+fn of_scripts(written: &written::Origin) -> impl Iterator<Item = (&'static str, &Range<usize>)> {
     let spans: [(&str, Option<&Range<usize>>); 7] = [
         ("root", written.root.as_ref().map(|key| &key.span)),
         ("index", written.index.as_ref().map(|key| &key.span)),
@@ -177,16 +177,40 @@ pub(super) fn is_not_meant(written: &written::Origin, sink: &mut Sink<'_>) {
         ("no_file", written.no_file.as_ref().map(|key| &key.span)),
         ("params", written.params.as_ref().map(|key| &key.span)),
     ];
-    for (key, span) in spans {
-        if let Some(span) = span {
-            sink.missing(
-                &["fastcgi"],
-                Fault::at(
-                    span,
-                    format!("`{key}` is for scripts, and `fastcgi`, which runs them, is missing"),
-                )
-                .instead("add `fastcgi = \"unix:/run/php/php-fpm.sock\"`"),
-            );
-        }
+    spans
+        .into_iter()
+        .filter_map(|(key, span)| Some((key, span?)))
+}
+
+/// Reports keys that only apply to FastCGI, in an origin of servers without it.
+pub(super) fn is_not_meant(written: &written::Origin, sink: &mut Sink<'_>) {
+    for (key, span) in of_scripts(written) {
+        sink.missing(
+            &["fastcgi"],
+            Fault::at(
+                span,
+                format!("`{key}` is for scripts, and `fastcgi`, which runs them, is missing"),
+            )
+            .instead("add `fastcgi = \"unix:/run/php/php-fpm.sock\"`"),
+        );
+    }
+}
+
+/// Reports keys that only apply to FastCGI, in an origin that is `what`.
+pub(super) fn has_no_effect(written: &written::Origin, what: &str, sink: &mut Sink<'_>) {
+    for (key, span) in of_scripts(written) {
+        // Who wrote this counts on it.
+        let instead = if key == "no_file" {
+            ", and refuse its paths in a route: `refuse = \"403\"`"
+        } else {
+            ""
+        };
+        sink.push(
+            Fault::at(
+                span,
+                format!("`{key}` is for `fastcgi`: it has no effect on {what}"),
+            )
+            .instead(format!("leave `{key}` out{instead}")),
+        );
     }
 }

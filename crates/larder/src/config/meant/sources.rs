@@ -1,6 +1,6 @@
 //! Origins other than servers, and several origins in turn.
 
-use super::{Sink, fetching, sink::A_MOMENT};
+use super::{Sink, fastcgi, fetching, sink::A_MOMENT};
 use crate::config::{
     Fault,
     value::At,
@@ -197,14 +197,19 @@ fn folder(
 /// Reports keys that mean nothing without servers.
 fn meaningless(table: &At<written::Origin>, what: &str, sink: &mut Sink<'_>) {
     let written = &table.value;
-    if let Some(servers) = &written.servers {
+    let servers = written.servers.as_ref().map(|servers| &servers.span);
+    let scripts = written.fastcgi.as_ref().map(|servers| &servers.span);
+    for span in servers.into_iter().chain(scripts) {
         sink.push(
             Fault::at(
-                &servers.span,
+                span,
                 format!("an origin is {what} or has servers, not both"),
             )
             .instead("make two origins of them, and write `try = [\"static\", \"app\"]`"),
         );
+    }
+    if scripts.is_none() {
+        fastcgi::has_no_effect(written, what, sink);
     }
     let keys = [
         ("balance", written.balance.is_some()),
