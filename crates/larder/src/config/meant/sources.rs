@@ -25,6 +25,22 @@ pub(super) enum Source {
     Faulty,
 }
 
+/// What an origin without servers is.
+#[derive(Clone, Copy)]
+enum Serverless {
+    Folder,
+    PageStore,
+}
+
+impl Serverless {
+    fn what(self) -> &'static str {
+        match self {
+            Self::Folder => "a folder",
+            Self::PageStore => "a page store",
+        }
+    }
+}
+
 /// Returns the origin that `table` describes, if it is something other than servers.
 pub(super) fn other_than_servers(
     table: &At<written::Origin>,
@@ -100,7 +116,7 @@ fn page_store(
         (None, Some(_)) => "write `memcached = \"127.0.0.1:11211\"`".to_owned(),
         (None, None) => "write `redis = \"redis://127.0.0.1:6379\"`".to_owned(),
     };
-    meaningless(table, "a page store", sink);
+    meaningless(table, Serverless::PageStore, sink);
     let wrong_kind = written.memcached.is_none() && url.starts_with("memcached:");
     if wrong_kind {
         sink.push(Fault::at(span, "this is memcached").instead("write `memcached = …`"));
@@ -181,7 +197,7 @@ fn folder(
     name: &str,
     sink: &mut Sink<'_>,
 ) -> Option<Arc<Origin>> {
-    meaningless(table, "a folder", sink);
+    meaningless(table, Serverless::Folder, sink);
     let concurrency = fetching::concurrency(&table.value, sink);
     let config = files::Config {
         concurrency,
@@ -195,8 +211,9 @@ fn folder(
 }
 
 /// Reports keys that mean nothing without servers.
-fn meaningless(table: &At<written::Origin>, what: &str, sink: &mut Sink<'_>) {
+fn meaningless(table: &At<written::Origin>, on: Serverless, sink: &mut Sink<'_>) {
     let written = &table.value;
+    let what = on.what();
     let servers = written.servers.as_ref().map(|servers| &servers.span);
     let scripts = written.fastcgi.as_ref().map(|servers| &servers.span);
     for span in servers.into_iter().chain(scripts) {
@@ -211,6 +228,7 @@ fn meaningless(table: &At<written::Origin>, what: &str, sink: &mut Sink<'_>) {
     if scripts.is_none() {
         fastcgi::has_no_effect(written, what, sink);
     }
+    time_limits(written, on, sink);
     let keys = [
         ("balance", written.balance.is_some()),
         ("protocol", written.protocol.is_some()),
@@ -227,5 +245,30 @@ fn meaningless(table: &At<written::Origin>, what: &str, sink: &mut Sink<'_>) {
     for (key, _) in keys.iter().filter(|(_, written)| *written) {
         let what = format!("`{key}` has no effect on {what}");
         sink.push(Fault::at(&table.span, what).instead(format!("leave `{key}` out")));
+    }
+}
+
+/// Reports time limits that have no effect. That of a page store is `whole`.
+fn time_limits(written: &written::Origin, on: Serverless, sink: &mut Sink<'_>) {
+    let Some(times) = &written.timeouts else {
+        return;
+    };
+    let whole = times.whole.as_ref();
+    let (whole, instead) = match on {
+        Serverless::Folder => (whole, ""),
+        Serverless::PageStore => (None, "; `whole` limits all of it"),
+    };
+    let limits = [
+        ("connect", times.connect.as_ref()),
+        ("first_byte", times.first_byte.as_ref()),
+        ("between_bytes", times.between_bytes.as_ref()),
+        ("whole", whole),
+    ];
+    for (key, limit) in limits {
+        if let Some(limit) = limit {
+            let what = format!("`{key}` has no effect on {}", on.what());
+            let instead = format!("leave `{key}` out{instead}");
+            sink.push(Fault::at(&limit.span, what).instead(instead));
+        }
     }
 }

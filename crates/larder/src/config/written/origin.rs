@@ -30,7 +30,8 @@ pub struct Origin {
     #[schemars(extend("examples" = ["redis://127.0.0.1:6379"]))]
     pub redis: Option<Text<SharedUrl>>,
     /// The keys of the pages in memcached or Redis: text with `$scheme`, `$host` (`$http_host` with its port), `$uri`
-    /// (the path, decoded), `$args`, `$is_args`, `$request_uri` (path and query as they came) and `$request_method`.
+    /// (the path, decoded), `$args`, `$is_args`, `$request_uri` (path and query) and `$request_method`. Scheme, host and
+    /// query are as the `key` of the route has them; with `key.host = false`, the host is `origin_host`.
     #[schemars(with = "Option<String>", extend("examples" = ["$scheme:$host$uri"]))]
     pub key: Option<At<String>>,
     /// What a key holds. If not set, the body of the page (`plain`).
@@ -210,7 +211,8 @@ pub struct Timeouts {
     /// Between two pieces of the response's body.
     #[schemars(extend("default" = "1m"))]
     pub between_bytes: Option<Text<TimeLimit>>,
-    /// From the beginning of the fetch to the end of the body. No limit if not set.
+    /// From the beginning of the fetch to the end of the body. If not set, no limit; for a page store, whose only limit
+    /// this is, 200 ms.
     #[schemars(extend("examples" = ["5m"]))]
     pub whole: Option<Text<TimeLimit>>,
 }
