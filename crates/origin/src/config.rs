@@ -19,7 +19,7 @@ pub struct OriginConfig {
     pub tls: Option<Tls>,
     /// Time limits of each fetch.
     pub timeouts: Timeouts,
-    /// Idle connections kept per worker and server; 0: none.
+    /// Idle connections kept per worker and server; 0: none. One of HTTP/2 is idle while it has no stream.
     pub idle_connections: usize,
     /// How long an idle connection is kept.
     pub idle_time: Duration,

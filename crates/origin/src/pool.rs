@@ -141,8 +141,7 @@ pub(crate) fn shared(key: Key<'_>, now: Instant, wish: StreamWish) -> Option<Sha
         if !wish.is_first && !lane.queue.is_empty() {
             return Some(Sharing::Full(Arc::clone(&lane.queue)));
         }
-        // Requests under way on a connection that is given up continue. The last of them closes it.
-        lane.http2.retain(|shared| !shared.link.is_closed());
+        lane.sweep_http2(now, key.origin);
         if let Some(slot) = lane.open(now, wish.refused_by) {
             return Some(Sharing::Open(slot));
         }

@@ -1,10 +1,11 @@
 //! One server's lane: what it holds, and for how long. See `pool` for taking and putting.
 
+use super::Identity;
 use crate::{
     direct, fastcgi,
     link::{Http1, Http2, StreamQueue, StreamSlot},
 };
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc};
 use tokio::{sync::Notify, time::Instant};
 
 /// Most HTTP/2 connections from a worker to a server at a time. Most servers allow a hundred streams on each. Event
@@ -27,14 +28,35 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn sweep(&mut self, now: Instant, idle_time: Duration) {
-        self.idle
-            .retain_mut(|idle| idle.link.may_rest() && now.duration_since(idle.since) < idle_time);
-        self.http2.retain_mut(|multiplexed| {
-            if multiplexed.link.under_way() > 0 {
-                multiplexed.used = now;
+    /// Lets go of connections that may not be kept any more.
+    pub(super) fn sweep(&mut self, now: Instant, origin: &Identity) {
+        self.idle.retain_mut(|idle| {
+            idle.link.may_rest() && now.duration_since(idle.since) < origin.idle_time
+        });
+        self.sweep_http2(now, origin);
+    }
+
+    /// Lets go of HTTP/2 connections that are closed, that have rested too long, or that rest beyond the number of idle
+    /// ones. Requests under way on a closed one continue. The last of them closes the socket.
+    pub(super) fn sweep_http2(&mut self, now: Instant, origin: &Identity) {
+        self.http2.retain_mut(|one| {
+            let rests = one.rests();
+            if !rests {
+                one.used = one.used.max(now);
             }
-            !multiplexed.link.is_closed() && now.duration_since(multiplexed.used) < idle_time
+            let is_young = now.duration_since(one.used) < origin.idle_time;
+            !one.link.is_closed() && (is_young || !rests)
+        });
+        // Who waits for a stream or a connection comes next, and takes a stream of one that rests.
+        if self.http2.len() <= origin.idle_connections || self.is_awaited() {
+            return;
+        }
+        let resting = self.http2.iter().filter(|one| one.rests()).count();
+        let mut surplus = resting.saturating_sub(origin.idle_connections);
+        self.http2.retain(|one| {
+            let goes = surplus > 0 && one.rests();
+            surplus -= usize::from(goes);
+            !goes
         });
     }
 
@@ -121,5 +143,13 @@ impl Single {
 
 pub(super) struct MultiplexedLink {
     pub(super) link: Http2,
+    /// When a stream began on it, or was last seen under way.
     pub(super) used: Instant,
+}
+
+impl MultiplexedLink {
+    /// Whether no stream is under way on it.
+    fn rests(&self) -> bool {
+        self.link.under_way() == 0
+    }
 }

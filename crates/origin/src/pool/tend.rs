@@ -77,8 +77,8 @@ enum SweepOutcome {
     Nothing,
 }
 
-/// Drops connections that are closed, idle too long, or belong to an origin or a server that is gone and for which
-/// nobody waits.
+/// Drops connections that are closed, idle too long or beyond their number, or belong to an origin or a server that is
+/// gone and for which nobody waits.
 fn sweep(now: Instant) -> SweepOutcome {
     POOLS.with_borrow_mut(|pools| {
         pools.retain(|_, pool| match pool.origin.upgrade() {
@@ -90,7 +90,7 @@ fn sweep(now: Instant) -> SweepOutcome {
                 pool.lanes
                     .retain(|number, lane| is_there(*number) || lane.is_awaited());
                 for lane in pool.lanes.values_mut() {
-                    lane.sweep(now, origin.idle_time);
+                    lane.sweep(now, &origin);
                 }
                 true
             }

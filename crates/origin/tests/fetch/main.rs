@@ -20,6 +20,7 @@ mod left_out;
 mod limits;
 mod peers;
 mod pools;
+mod pools_http2;
 mod retries;
 mod support;
 mod tls;
