@@ -20,11 +20,13 @@ const ROWS: &[(&str, &str, bool)] = &[
     ("/a.eot", "application/vnd.ms-fontobject", true),
     ("/a.mp4", "video/mp4", true),
     ("/a.ogg", "application/ogg", true),
-    ("/a.pdf", "application/pdf", true),
     ("/a.wasm", "application/wasm", true),
-    ("/a.zip", "application/zip", true),
     ("/caf%C3%A9%20a.css", "text/css", true),
     ("/a,b(c)/d.css", "text/css", true),
+    // Documents are for some clients, if the application says so.
+    ("/a.pdf", "application/pdf", false),
+    ("/a.zip", "application/zip", false),
+    ("/a.zip", "application/x-zip-compressed", false),
     // What a user's page is sent as.
     ("/account/x.css", "text/html", false),
     ("/account/x.js", "application/json", false),
@@ -144,6 +146,8 @@ fn a_page_under_the_path_of_a_file_is_kept_as_the_application_says() {
         ("/none.css", "text/html", "404", "s=1", false),
         ("/some.css", "text/css", "200", "s=1", true),
         ("/some.xml", "text/xml", "200", "", true),
+        ("/some.pdf", "application/pdf", "200", "", true),
+        ("/none.pdf", "text/html", "200", "", false),
         ("/page", "text/html", "200", "", true),
     ];
     for (number, (path, kind, status, cookie, kept)) in rows.into_iter().enumerate() {

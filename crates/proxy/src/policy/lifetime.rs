@@ -20,7 +20,7 @@ pub enum LifetimeMode {
     /// Only if the origin gives no explicit lifetime.
     #[default]
     Default,
-    /// As `Default`, but for static types (styles, scripts, images, fonts, media) in place of the origin's.
+    /// As `Default`, but for static types (styles, scripts, WebAssembly, images, fonts, media) in place of the origin's.
     Static,
     /// In place of whatever the origin says.
     Override,

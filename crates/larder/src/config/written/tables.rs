@@ -35,9 +35,10 @@ pub enum Preset {
 pub enum TtlMode {
     /// Only if the origin gives no lifetime.
     Default,
-    /// As `default`, and also instead of the origin's lifetime for styles, scripts, images, fonts and media: if the
-    /// path has such an ending, can be read in one way only and does not go on behind a script (`/qr.php/x.png`), and
-    /// the `Content-Type` of the answer is of that kind.
+    /// As `default`, and also instead of the origin's lifetime, including `no-store` and `private`, for styles, scripts
+    /// (and WebAssembly), images, fonts and media, but not for documents (PDF, ZIP): if the path has such an ending, can
+    /// be read in one way only and does not go on behind a script (`/qr.php/x.png`), and the `Content-Type` of the
+    /// answer is of that kind.
     Static,
     /// Instead of whatever the origin says, including `no-store` and `private`. Not for event streams.
     Override,

@@ -1,11 +1,12 @@
-//! Content that does not depend on the client: styles, scripts, images, fonts, media. `ttl_mode = "static"` uses it.
+//! Content that does not depend on the client: styles, scripts (and WebAssembly), images, fonts, media.
+//! `ttl_mode = "static"` uses it.
 
 use http::{HeaderMap, header};
 use rules::key;
 
 /// File name extensions of content that seldom depends on the client, and the types it is served as: the whole type, or
 /// up to the slash.
-const KINDS: [(&[&str], &[&str]); 7] = [
+const KINDS: [(&[&str], &[&str]); 6] = [
     (&["css"], &["text/css"]),
     (
         &["js", "mjs"],
@@ -15,6 +16,7 @@ const KINDS: [(&[&str], &[&str]); 7] = [
             "application/x-javascript",
         ],
     ),
+    (&["wasm"], &["application/wasm"]),
     (
         &[
             "png", "jpg", "jpeg", "gif", "webp", "avif", "svg", "ico", "bmp",
@@ -40,15 +42,6 @@ const KINDS: [(&[&str], &[&str]); 7] = [
     (
         &["mp4", "webm", "mp3", "ogg", "wav"],
         &["video/", "audio/", "application/ogg"],
-    ),
-    (&["pdf"], &["application/pdf"]),
-    (
-        &["wasm", "zip"],
-        &[
-            "application/wasm",
-            "application/zip",
-            "application/x-zip-compressed",
-        ],
     ),
 ];
 
@@ -88,11 +81,19 @@ fn names(endings: &[&str], ending: &str) -> bool {
 pub fn usual_type(path: &str) -> Option<&'static str> {
     let ending = ending_of(path)?;
     let usual = types_of(ending).and_then(|kinds| kinds.first().copied());
-    usual.or_else(|| names(&OTHERS, ending).then_some("text/plain"))
+    usual.or_else(|| {
+        let other = OTHERS.iter().find(|(endings, _)| names(endings, ending));
+        other.map(|(_, kind)| *kind)
+    })
 }
 
-/// Extensions of other files, whose content may depend on the client.
-const OTHERS: [&str; 4] = ["json", "map", "txt", "xml"];
+/// Extensions of other files, whose content may depend on the client, and a type as which it may be served. Documents
+/// are among them: an application opens them to some clients only.
+const OTHERS: [(&[&str], &str); 3] = [
+    (&["json", "map", "txt", "xml"], "text/plain"),
+    (&["pdf"], "application/pdf"),
+    (&["zip"], "application/zip"),
+];
 
 /// Whether the path names a file while the answer is a page or has no type. An application answers in this way if it
 /// does not have the file.
