@@ -156,7 +156,37 @@ impl Files {
         context: &Context,
         position: ChainPosition,
     ) -> Result<FileLookup, Error> {
-        let found = self.find(request, context, position).await;
+        self.looked_up(request, context, position, None).await
+    }
+
+    /// Returns the answer to `request`, whose path names a file that lies at `real` by now: relative to the folder, and
+    /// without links. Fails as [`Self::answer`] does with no other origin after this one, and if a link that was put there
+    /// since leads out of the folder.
+    pub(crate) async fn answer_found<B>(
+        &self,
+        request: &Request<B>,
+        real: PathBuf,
+    ) -> Result<FileLookup, Error> {
+        let (context, position) = (Context::default(), ChainPosition::Final);
+        match self
+            .looked_up(request, &context, position, Some(real))
+            .await?
+        {
+            FileLookup::Absent(Absent::Outside) => {
+                Err(Error::new(Kind::Outside).because(request.uri().path()))
+            }
+            found => Ok(found),
+        }
+    }
+
+    async fn looked_up<B>(
+        &self,
+        request: &Request<B>,
+        context: &Context,
+        position: ChainPosition,
+        real: Option<PathBuf>,
+    ) -> Result<FileLookup, Error> {
+        let found = self.find(request, context, position, real).await;
         let found = found.inspect_err(|error| self.tell_of(error, position))?;
         if let (FileLookup::Absent(Absent::Forbidden), ChainPosition::Final) = (&found, position) {
             // What is there is not known, so the answer is not that there is nothing.
@@ -171,6 +201,7 @@ impl Files {
         request: &Request<B>,
         context: &Context,
         position: ChainPosition,
+        real: Option<PathBuf>,
     ) -> Result<FileLookup, Error> {
         if !is_retrieval(request.method()) {
             return Ok(FileLookup::Absent(Absent::Method));
@@ -180,6 +211,7 @@ impl Files {
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             query: query.map(str::to_owned),
+            real,
             fields: request.headers().clone(),
             position,
             personal: context.personal && position == ChainPosition::Intermediate,

@@ -141,6 +141,64 @@ fn a_link_opens_nothing_that_is_guarded() {
     }
 }
 
+/// What counts is where a link leads, and not how it is written.
+#[test]
+fn an_absolute_link_is_followed_inside_the_root() {
+    let root = scratch_dir();
+    for (path, text) in [
+        ("a.css", "a style"),
+        ("shared/up/p.png", "an image"),
+        ("shared/up/index.html", "a page"),
+        ("shared/notes", "notes"),
+        ("dump.sql", "a dump"),
+    ] {
+        let file = root.join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    let release = root.with_extension("current");
+    symlink(&root, &release).unwrap();
+    fs::create_dir(root.join("wp-content")).unwrap();
+    for (name, to) in [
+        ("abs.css", root.join("a.css")),
+        ("twice.css", root.join("abs.css")),
+        ("released.css", release.join("a.css")),
+        ("wp-content/uploads", root.join("shared/up")),
+        ("notes.txt", root.join("shared/notes")),
+        ("dump.txt", root.join("dump.sql")),
+        ("round.css", root.join("round.css")),
+    ] {
+        symlink(to, root.join(name)).unwrap();
+    }
+    let (server, larder) = serve(&release, "");
+    for (path, kind, text) in [
+        ("/abs.css", "text/css; charset=utf-8", "a style"),
+        ("/twice.css", "text/css; charset=utf-8", "a style"),
+        ("/released.css", "text/css; charset=utf-8", "a style"),
+        ("/wp-content/uploads/p.png", "image/png", "an image"),
+        ("/wp-content/uploads/", "text/html; charset=utf-8", "a page"),
+        ("/notes.txt", "text/plain; charset=utf-8", "notes"),
+    ] {
+        let answer = larder.get(path).send();
+        assert_eq!(answer.status, 200, "{path}: {}", answer.said());
+        assert_eq!(answer.header("content-type"), Some(kind), "{path}");
+        assert_eq!(answer.text(), text, "{path}");
+    }
+    for (path, status) in [("/dump.txt", 403), ("/round.css", 404)] {
+        assert_eq!(larder.get(path).send().status, status, "{path}");
+    }
+    assert_eq!(server.requests(), 0);
+    // It may lead out by now.
+    let outside = root.with_extension("outside");
+    fs::write(&outside, "the file itself").unwrap();
+    fs::remove_file(root.join("abs.css")).unwrap();
+    symlink(&outside, root.join("abs.css")).unwrap();
+    for path in ["/abs.css", "/twice.css"] {
+        let answer = larder.get(path).header("Cache-Control", "no-cache").send();
+        assert_eq!(answer.status, 403, "{path}: {}", answer.said());
+    }
+}
+
 /// That a link is refused is told, because the site's owner has to mend it. It is no failure that a stored page hides.
 #[test]
 fn a_link_that_leads_out_is_told_of() {

@@ -2,8 +2,8 @@
 //!
 //! Only a plain path is looked up: decoded once, without dot segments, empty segments or encoded slashes. So the path
 //! that is looked up is the one that selected the route, and nothing leads out of the root. A symbolic link is followed
-//! as long as its target lies below the root. Names are bytes, as on disk and in what a script is told: not all of them
-//! are UTF-8.
+//! as long as its target lies below the root, however it is written. Names are bytes, as on disk and in what a script is
+//! told: not all of them are UTF-8.
 
 use super::config::FastCgi;
 use crate::{
@@ -26,8 +26,8 @@ use std::{
 pub(crate) enum ResolvedPath {
     /// A script.
     Script(Script),
-    /// A file next to the scripts, by its path below the root.
-    File(Vec<u8>),
+    /// A file next to the scripts.
+    File(NamedFile),
     /// A folder that was asked for without its slash. The value is the same path with the slash, encoded.
     Folder(String),
     /// It exists, but must not be run or sent.
@@ -48,6 +48,15 @@ pub(crate) struct Script {
     pub(crate) name: Vec<u8>,
     /// The rest of the path (RFC 3875 section 4.1.5).
     pub(crate) info: Option<Vec<u8>>,
+}
+
+/// A file, and where it lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedFile {
+    /// Its path below the root, with a slash before it.
+    pub(crate) name: Vec<u8>,
+    /// The same without symbolic links, relative to the root. What may be sent was judged by it.
+    pub(crate) real: PathBuf,
 }
 
 /// A path as a client wrote it.
@@ -181,7 +190,8 @@ impl Site<'_> {
 
     /// Returns the script `name` if it may be run.
     fn run(&self, name: &[u8], info: &[u8]) -> Result<ResolvedPath, Error> {
-        if !self.is_free(name, |name| self.cgi.no_scripts.contain(name))? {
+        let is_guarded = |name: &[u8]| self.cgi.no_scripts.contain(name);
+        if self.real(name, is_guarded)?.is_none() {
             return Ok(ResolvedPath::Refused);
         }
         Ok(ResolvedPath::Script(Script {
@@ -195,16 +205,18 @@ impl Site<'_> {
     /// Returns the file at `path` if it may be sent.
     fn file(&self, path: &[u8]) -> Result<ResolvedPath, Error> {
         let is_guarded = |path: &[u8]| shows_source(path) || self.cgi.no_files.contain(path);
-        if !self.is_free(path, is_guarded)? {
-            return Ok(ResolvedPath::Refused);
-        }
-        Ok(ResolvedPath::File(path.to_owned()))
+        let real = self.real(path, is_guarded)?;
+        Ok(real.map_or(ResolvedPath::Refused, |real| {
+            let name = path.to_owned();
+            ResolvedPath::File(NamedFile { name, real })
+        }))
     }
 
-    /// Whether neither `path` nor what it leads to is `guarded`. Fails if it leads out of the root.
-    fn is_free(&self, path: &[u8], guarded: impl Fn(&[u8]) -> bool) -> Result<bool, Error> {
+    /// Returns where `path` leads, relative to the root. `None`: this or `path` itself is `guarded`. Fails if it leads out
+    /// of the root.
+    fn real(&self, path: &[u8], guarded: impl Fn(&[u8]) -> bool) -> Result<Option<PathBuf>, Error> {
         if guarded(path) {
-            return Ok(false);
+            return Ok(None);
         }
         let named = below(self.root, path);
         let real = { named.canonicalize() }.map_err(|cause| unreadable(&named, &cause))?;
@@ -212,8 +224,8 @@ impl Site<'_> {
             let why = format!("{} leads to {}", told(&named), told(&real));
             return Err(Error::new(Kind::Outside).because(why));
         };
-        let inside = [b"/", inside.as_os_str().as_bytes()].concat();
-        Ok(!guarded(&inside))
+        let rooted = [b"/", inside.as_os_str().as_bytes()].concat();
+        Ok((!guarded(&rooted)).then(|| inside.to_owned()))
     }
 
     fn folder(&self, path: &[u8]) -> Result<ResolvedPath, Error> {

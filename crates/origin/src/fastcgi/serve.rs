@@ -6,13 +6,13 @@ use super::{
     config::FastCgi,
     exchange::{Arrived, Exchange},
     gather,
-    place::{self, ResolvedPath, Script},
+    place::{self, NamedFile, ResolvedPath, Script},
 };
 use crate::{
     Context, Error, Kind, Lifetime, RequestBody, ResponseBody, Room, Servers, Visitor,
     fetch::{self as attempts, Bounds},
     fetch_guard::FetchGuard,
-    files::{ChainPosition, LIFETIME},
+    files::LIFETIME,
     upload::Outgoing,
 };
 use bytes::Bytes;
@@ -53,8 +53,8 @@ pub(crate) async fn fetch(
         let found = found.inspect_err(|error| origin.refuse(error));
         let script = match found.map_err(note_run)? {
             ResolvedPath::Script(script) => script,
-            ResolvedPath::File(path) => {
-                return file(origin, &head, &path).await.map_err(note_run);
+            ResolvedPath::File(found) => {
+                return file(origin, &head, found).await.map_err(note_run);
             }
             ResolvedPath::Folder(path) => return Ok(folder(&head, &path)),
             ResolvedPath::Refused => return Ok(own(StatusCode::FORBIDDEN, "Forbidden\n")),
@@ -194,7 +194,7 @@ fn redirect(head: &mut Parts, target: &str) -> Result<(), Error> {
 async fn file(
     origin: &Servers,
     head: &Parts,
-    path: &[u8],
+    found: NamedFile,
 ) -> Result<Response<ResponseBody>, Error> {
     let Some(files) = &origin.files else {
         return Ok(own(StatusCode::NOT_FOUND, "Not Found\n"));
@@ -202,11 +202,9 @@ async fn file(
     let mut request = Request::new(());
     *request.method_mut() = head.method.clone();
     *request.headers_mut() = head.headers.clone();
-    let uri = place::encoded(path).parse::<Uri>();
+    let uri = place::encoded(&found.name).parse::<Uri>();
     *request.uri_mut() = uri.map_err(|cause| Error::new(Kind::Unreadable).because(cause))?;
-    let found = files
-        .answer(&request, &Context::default(), ChainPosition::Final)
-        .await?;
+    let found = files.answer_found(&request, found.real).await?;
     let mut response = found.or_not_found(request.method());
     // What the site says about lifetimes concerns its scripts' pages.
     let lifetime = Lifetime::AtMost(LIFETIME);

@@ -9,7 +9,11 @@ use super::{
     root::{Folder, Lies, Root},
 };
 use http::{HeaderMap, Method, header};
-use std::{io, path::Path, sync::Arc};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// How often a file is tried that somebody writes to at the same time.
 const TRIES: usize = 3;
@@ -22,6 +26,8 @@ pub(super) struct FileRequest {
     pub(super) method: Method,
     pub(super) path: String,
     pub(super) query: Option<String>,
+    /// Where the file lies that the path names, if it was looked up before.
+    pub(super) real: Option<PathBuf>,
     pub(super) fields: HeaderMap,
     /// Whether another origin is asked after this one.
     pub(super) position: ChainPosition,
@@ -95,7 +101,12 @@ impl FolderView {
             return Ok(Err(Absent::Foreign));
         }
         match self.owner(&path, &asked.path) {
-            Owner::Nobody => self.file(&path, HeaderMap::new(), asked),
+            Owner::Nobody => {
+                let fields = HeaderMap::from_iter([(header::CONTENT_TYPE, kind)]);
+                // The name of a link tells the type, and what it leads to is opened.
+                let opened = asked.real.as_deref().unwrap_or(&path);
+                self.file(opened, fields, asked)
+            }
             // The manifest says nothing of the query, which means nothing to a file.
             Owner::Same(fields) => self.page(&path, fields, asked),
             Owner::Other => Ok(Err(Absent::NotThere)),
@@ -164,4 +175,40 @@ enum Owner<'a> {
     Same(&'a HeaderMap),
     /// Another page's.
     Other,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, os::unix::fs::symlink};
+
+    /// A link may have been put in its place after it was looked up.
+    #[test]
+    fn a_file_that_was_found_before_is_opened_inside_the_folder() {
+        let folder = testkit::scratch_dir();
+        fs::write(folder.join("real.css"), "a style").unwrap();
+        symlink(folder.join("real.css"), folder.join("absolute.css")).unwrap();
+        symlink("/etc/hostname", folder.join("out.css")).unwrap();
+        let root = Root::new(folder);
+        for (real, absent) in [
+            (Some("real.css"), None),
+            (Some("out.css"), Some(Absent::Outside)),
+            (Some("/etc/hostname"), Some(Absent::Outside)),
+            (Some("gone.css"), Some(Absent::NotThere)),
+            // Only who has looked it up knows that it stays inside.
+            (None, Some(Absent::Outside)),
+        ] {
+            let asked = FileRequest {
+                method: Method::GET,
+                path: "/absolute.css".to_owned(),
+                query: None,
+                real: real.map(PathBuf::from),
+                fields: HeaderMap::new(),
+                position: ChainPosition::Final,
+                personal: false,
+            };
+            let looked = look(&root, &Published::default(), &asked).unwrap();
+            assert_eq!(looked.err(), absent, "{real:?}");
+        }
+    }
 }

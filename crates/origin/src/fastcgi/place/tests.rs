@@ -1,7 +1,7 @@
 use super::*;
 use crate::fastcgi::config::Paths;
 use proptest::prelude::*;
-use std::sync::LazyLock;
+use std::{os::unix::fs::symlink, sync::LazyLock};
 
 fn site(front: Option<&str>) -> FastCgi {
     let root = testkit::scratch_dir();
@@ -36,19 +36,7 @@ fn site(front: Option<&str>) -> FastCgi {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, "").unwrap();
     }
-    let sold = OsStr::from_bytes(b"guarded/\xe9\n.pdf");
-    std::os::unix::fs::symlink(sold, root.join("sold.pdf")).unwrap();
-    std::os::unix::fs::symlink(OsStr::from_bytes(b"caf\xe9.txt"), root.join("cafe.txt")).unwrap();
-    for (name, to) in [
-        ("open.pdf", "guarded/book.pdf"),
-        ("source.txt", "a.php"),
-        ("out.txt", "/etc/hostname"),
-        ("out.php", "/etc/hostname"),
-        ("round.css", "round.css"),
-        ("in.css", "style.css"),
-    ] {
-        std::os::unix::fs::symlink(to, root.join(name)).unwrap();
-    }
+    put_links(&root);
     FastCgi {
         root,
         index: vec!["index.php".to_owned(), "index.html".to_owned()],
@@ -60,6 +48,31 @@ fn site(front: Option<&str>) -> FastCgi {
     }
 }
 
+/// Links that stay inside, and some that do not.
+fn put_links(root: &Path) {
+    let sold = OsStr::from_bytes(b"guarded/\xe9\n.pdf");
+    symlink(sold, root.join("sold.pdf")).unwrap();
+    symlink(OsStr::from_bytes(b"caf\xe9.txt"), root.join("cafe.txt")).unwrap();
+    for (name, to) in [
+        ("open.pdf", "guarded/book.pdf"),
+        ("source.txt", "a.php"),
+        ("out.txt", "/etc/hostname"),
+        ("out.php", "/etc/hostname"),
+        ("round.css", "round.css"),
+        ("in.css", "style.css"),
+    ] {
+        symlink(to, root.join(name)).unwrap();
+    }
+    for (name, to) in [
+        ("absolute.css", "style.css"),
+        ("folder", "b"),
+        ("absolute.pdf", "guarded/book.pdf"),
+        ("absolute.php", "uploads/evil.php"),
+    ] {
+        symlink(root.join(to), root.join(name)).unwrap();
+    }
+}
+
 /// Where a path leads, in words.
 fn lead(site: &FastCgi, path: &str) -> String {
     match find(site, path) {
@@ -67,7 +80,13 @@ fn lead(site: &FastCgi, path: &str) -> String {
             Some(info) => format!("run {} + {}", encoded(&name), encoded(&info)),
             None => format!("run {}", encoded(&name)),
         },
-        Ok(ResolvedPath::File(path)) => format!("file {}", encoded(&path)),
+        Ok(ResolvedPath::File(NamedFile { name, real })) => {
+            let real = [b"/", real.as_os_str().as_bytes()].concat();
+            match encoded(&name) {
+                text if name == real => format!("file {text}"),
+                text => format!("file {text} at {}", encoded(&real)),
+            }
+        }
         Ok(ResolvedPath::Folder(path)) => format!("folder {path}"),
         Ok(ResolvedPath::Refused) => "refused".to_owned(),
         Ok(ResolvedPath::Nothing | ResolvedPath::NoFront(_)) => "nothing".to_owned(),
@@ -100,13 +119,6 @@ fn where_paths_lead() {
         ("/guarded/book.pdf", "refused"),
         ("/guarded/book%2Epdf", "refused"),
         ("/guarded/none.pdf", "nothing"),
-        ("/open.pdf", "refused"),
-        ("/source.txt", "refused"),
-        ("/out.txt", "outside"),
-        ("/out.php", "outside"),
-        ("/out.php/x", "outside"),
-        ("/in.css", "file /in.css"),
-        ("/round.css", "nothing"),
         ("/.hidden.php", "nothing"),
         ("/.well-known/x.txt", "file /.well-known/x.txt"),
         ("/./a.php", "nothing"),
@@ -129,12 +141,33 @@ fn where_paths_lead() {
 }
 
 #[test]
+fn where_links_lead() {
+    let site = site(None);
+    for (path, wanted) in [
+        ("/open.pdf", "refused"),
+        ("/source.txt", "refused"),
+        ("/out.txt", "outside"),
+        ("/out.php", "outside"),
+        ("/out.php/x", "outside"),
+        ("/in.css", "file /in.css at /style.css"),
+        ("/absolute.css", "file /absolute.css at /style.css"),
+        ("/folder/", "file /folder/index.html at /b/index.html"),
+        ("/folder", "folder /folder/"),
+        ("/absolute.pdf", "refused"),
+        ("/absolute.php", "refused"),
+        ("/round.css", "nothing"),
+    ] {
+        assert_eq!(lead(&site, path), wanted, "{path}");
+    }
+}
+
+#[test]
 fn where_paths_lead_that_are_no_text() {
     let site = site(None);
     for (path, wanted) in [
         ("/caf%E9.txt", "file /caf%E9.txt"),
         ("/caf%C3%A9.txt", "nothing"),
-        ("/cafe.txt", "file /cafe.txt"),
+        ("/cafe.txt", "file /cafe.txt at /caf%E9.txt"),
         ("/caf%E9.php", "run /caf%E9.php"),
         ("/caf%e9.php/%E9", "run /caf%E9.php + /%E9"),
         ("/b%E9", "folder /b%E9/"),
@@ -253,9 +286,10 @@ proptest! {
                 let file = script.file.canonicalize().unwrap();
                 prop_assert!(file.starts_with(&real) && !file.starts_with(real.join("uploads")));
             }
-            ResolvedPath::File(path) => {
-                let file = below(&real, &path).canonicalize().unwrap();
-                prop_assert!(file.starts_with(&real));
+            ResolvedPath::File(file) => {
+                let named = below(&real, &file.name).canonicalize().unwrap();
+                prop_assert!(named.starts_with(&real));
+                prop_assert_eq!(real.join(file.real), named);
             }
             ResolvedPath::Folder(path) => prop_assert!(path.starts_with('/') && !path.starts_with("//")),
             ResolvedPath::Refused | ResolvedPath::Nothing | ResolvedPath::NoFront(_) => {}
