@@ -185,6 +185,25 @@ fn a_blog_behind_cookies() {
     );
 }
 
+/// What lies beside files, but is none, is a page like any other: readers who are known get their own.
+#[test]
+fn a_page_in_a_folder_of_files_is_no_file() {
+    let origin = Origin::start();
+    origin.otherwise(|request| Reply::ok().body(request.header("cookie").unwrap_or("nobody")));
+    let larder = example("blog", &[("http://127.0.0.1:8000", &origin.url())]);
+    let author = "wordpress_logged_in_1=alice";
+    for target in [
+        "/wp-content/plugins/poll/results.php?id=1",
+        "/wp-includes/made/by/the/application",
+        "/wp-content/style.css/x",
+    ] {
+        let stored = larder.get(target).send();
+        assert_eq!(stored.parameter("ttl").as_deref(), Some("600"), "{target}");
+        let own = larder.get(target).header("Cookie", author).send();
+        assert_eq!(own.text(), author, "{target}: {}", own.said());
+    }
+}
+
 #[test]
 fn https() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
