@@ -206,11 +206,30 @@ fn a_path_that_nginx_takes_for_a_prefix_is_warned_of() {
         assert!(said.contains(below) && said.contains(alone), "{said}");
         assert!(said.contains("1 warning in"), "{said}");
     }
-    // Each of several refused folders is meant with all that it holds.
-    let refused = "path = [\"/admin/\", \"/internal/\", \"/x.php\", \"/.git\"]\nrefuse = \"403\"";
-    let said = warnings(&format!("{ORIGIN}[[route]]\n{refused}\n"));
-    for below in ["`/admin/*`", "`/internal/*`", "`/.git/*`", "3 warnings in"] {
-        assert!(said.contains(below), "{below}: {said}");
+    // Each of several is one, and each of several refused folders is meant with all that it holds.
+    let folders = "path = [\"/admin/\", \"/internal/\"]\n";
+    let names = "path = [\"/admin\", \"/internal\", \"/x.php\"]\n";
+    for (route, count) in [
+        (format!("{folders}cache = false"), 2),
+        (format!("{folders}esi = false"), 2),
+        (format!("{names}cache = false"), 2),
+        (format!("{names}redirect_https = true"), 2),
+        (
+            "path = [\"/admin/\", \"/internal/\", \"/a.php\", \"/.git\"]\nrefuse = \"403\""
+                .to_owned(),
+            3,
+        ),
+        (
+            "path = [\"/admin\", \"/admin/*\", \"/internal\"]\nrefuse = \"403\"".to_owned(),
+            1,
+        ),
+    ] {
+        let said = warnings(&format!(
+            "trusted = \"192.0.2.1\"\n{ORIGIN}[[route]]\n{route}\n"
+        ));
+        let told = said.matches("and nothing below it").count();
+        assert_eq!(told, count, "{route}: {said}");
+        assert!(said.contains("/internal"), "{said}");
     }
     let said = warnings(&route("[\"/x\", \"/admin/\"]"));
     assert!(said.contains(":6:15"), "{said}");
@@ -225,8 +244,11 @@ fn a_path_that_is_meant_alone_is_not_warned_of() {
     for config in [
         routes(&["path = \"/search\"\nheuristic = false"]),
         routes(&["path = \"/feed.xml\"\ncache = false"]),
-        routes(&["path = [\"/login\", \"/logout\"]\ncache = false"]),
-        routes(&["path = [\"/a/\", \"/b/\"]\ncache = false"]),
+        routes(&["path = [\"/login\", \"/logout\"]\nheuristic = false"]),
+        // Who writes this knows the difference.
+        routes(&["path = [\"/login\", \"/logout\", \"/account/*\"]\ncache = false"]),
+        routes(&["path = [\"/a/\", \"/b/\", \"/c/*\"]\ncache = false"]),
+        routes(&["path = [\"/a/\", \"/b/\", \"~ /c/\"]\nesi = false"]),
         routes(&["path = \"~ /admin\"\nrefuse = \"403\""]),
         routes(&["path = \"/admin\"\ncache = false", "path = \"/admin/*\""]),
         routes(&["path = \"/admin\"\nrefuse = \"403\"", "path = \"/admin*\""]),

@@ -78,17 +78,22 @@ pub(super) fn find<'a>(
     }
 }
 
-/// Returns the paths of a list that may be meant as prefixes. A list that names several of them, as for a site whose pages
-/// end so, was written by somebody who knows the difference. But whoever refuses several folders means what they hold.
+/// Returns the paths of a list that may be meant as prefixes. A list that names several of them beside a pattern was written
+/// by somebody who knows the difference. But whoever refuses several folders means what they hold.
 fn suspects(what_for: Use, list: &[Text<PathPattern>]) -> Vec<&Text<PathPattern>> {
     let folders = list.iter().filter(|one| names_folder(&one.value));
     let names = list.iter().filter(|one| names_no_file(&one.value, list));
     let [folders, names]: [Vec<_>; 2] = [folders.collect(), names.collect()];
-    let alone = |list: Vec<_>| if list.len() == 1 { list } else { Vec::new() };
+    let is_pattern = |one: &Text<PathPattern>| !matches!(one.value, PathPattern::Exact(_));
+    let has_pattern = list.iter().any(is_pattern);
+    let unless_known = |paths: Vec<_>| {
+        let is_known = has_pattern && paths.len() > 1;
+        if is_known { Vec::new() } else { paths }
+    };
     match what_for {
         Use::Refused => [folders, names].concat(),
-        Use::Apart => [alone(folders), alone(names)].concat(),
-        Use::Other => alone(folders),
+        Use::Apart => [unless_known(folders), unless_known(names)].concat(),
+        Use::Other => unless_known(folders),
     }
 }
 
