@@ -21,6 +21,7 @@ mod directory;
 mod files;
 mod finding;
 mod format;
+mod found;
 mod health;
 mod index;
 mod inline;
@@ -30,6 +31,7 @@ mod layout;
 mod load;
 mod ondisk;
 mod open;
+mod passing;
 mod pool;
 mod queue;
 mod reader;
@@ -120,6 +122,7 @@ impl Disk {
         let lock = directory::lock(&path)?;
         let (seed, found) = directory::seed(&path, place.as_deref())?;
         let listing = directory::list(&path)?;
+        let segments = found::open_all(&path, listing.segments.clone(), size)?;
         let threads = |error| OpenError::Io(path.clone(), error);
         let device = Device {
             path: path.clone(),
@@ -147,7 +150,7 @@ impl Disk {
         }
         let thread = thread::Builder::new()
             .name("larder-disk".to_owned())
-            .spawn(move || keeper.run(listing.segments))
+            .spawn(move || keeper.run(segments))
             .map_err(threads)?;
         Ok(Arc::new(Self {
             shared,

@@ -122,6 +122,55 @@ fn a_second_process_over_the_same_directory_goes_on_without() {
     );
 }
 
+/// That files cannot be opened says nothing of what is in them: it is all there again once they can.
+#[test]
+fn where_too_few_files_may_be_opened_the_tier_is_left_as_it_is() {
+    const PATHS: [&str; 3] = ["/a", "/b", "/c"];
+    let site = Site::with(|request| counted(request).cache("max-age=600"));
+    let config = site.config().replace("64MiB", "16GiB");
+    let start = |limit: &str| {
+        Command::new("prlimit")
+            .args([limit, env!("CARGO_BIN_EXE_larder"), "serve"])
+            .args(["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
+            .config(&config)
+            .start()
+    };
+    // Each run leaves a segment.
+    for path in PATHS {
+        let larder = start("--nofile=258:258");
+        larder.wait_output("disk tier loaded");
+        keep(&larder, &[path]);
+        assert_eq!(larder.stop().code, Some(0));
+    }
+    let before = site.files();
+    assert_eq!(before.len(), PATHS.len(), "{before:?}");
+
+    let larder = start("--nofile=257:257");
+    let mut told = told(&larder);
+    // Of its connections too, which are as many as it may have.
+    told.retain(|line| !line.contains("connections at most"));
+    assert_eq!(told.len(), 1, "one message: {told:#?}");
+    let path = site.path().display();
+    let said = format!(
+        "no disk tier: {path}: with its segments open, this process needs 258 file descriptors, and the system lets it have 257: raise \
+         the limit (`ulimit -n`, systemd's `LimitNOFILE`)"
+    );
+    assert!(told[0].ends_with(&said), "{told:?}");
+    for path in PATHS {
+        assert!(!larder.get(path).send().hit(), "{path}: it is not used");
+        assert!(larder.get(path).send().hit(), "{path}: memory is");
+    }
+    let answer = ask_purge(&larder, &json!({ "url": "http://example.test/b" }));
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(larder.stop().code, Some(0));
+    assert_eq!(site.files(), before);
+
+    let larder = start("--nofile=258:258");
+    larder.wait_output("disk tier loaded");
+    let is_kept = PATHS.map(|path| kept(&larder, path));
+    assert_eq!(is_kept, [true, false, true], "the second was purged");
+}
+
 /// The directory comes back with what was stored before, and could not be told of the purge.
 #[test]
 fn a_purge_is_not_acknowledged_while_its_directory_is_missing() {

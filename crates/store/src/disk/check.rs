@@ -121,7 +121,7 @@ pub fn stat(path: &Path) -> Result<Stat, OpenError> {
         // A segment that is removed while we look counts as not there.
         stat.segment_bytes += fs::metadata(&name).map_or(0, |about| about.len());
         stat.segments += 1;
-        let opened = Segment::open(&name, id, seed, false);
+        let opened = Segment::file(&name, false).and_then(|file| Segment::of(file, id, seed));
         let index = match opened {
             Ok(Opened::Segment(segment)) => segment.index().ok().flatten(),
             _ => None,
@@ -200,7 +200,8 @@ impl Check<'_> {
     }
 
     fn segment(&mut self, name: &Path, id: u32) -> io::Result<()> {
-        let Opened::Segment(segment) = Segment::open(name, id, self.seed, false)? else {
+        let file = Segment::file(name, false)?;
+        let Opened::Segment(segment) = Segment::of(file, id, self.seed)? else {
             self.fault(name, 0, What::FileHead);
             return Ok(());
         };

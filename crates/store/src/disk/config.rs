@@ -29,6 +29,20 @@ pub enum OpenError {
     /// Nothing in the directory is a disk tier's. Only who looks at one from outside is told so.
     #[error("{0}: not a disk tier of Larder")]
     Foreign(PathBuf),
+    /// The system does not let this process open as many files as segments are kept open.
+    #[error(
+        "{}: with its segments open, this process needs {needed} file descriptors, and the system lets it have {limit}: raise the limit \
+         (`ulimit -n`, systemd's `LimitNOFILE`)",
+        path.display()
+    )]
+    FewDescriptors {
+        /// The directory.
+        path: PathBuf,
+        /// How many are enough.
+        needed: u64,
+        /// How many there may be.
+        limit: u64,
+    },
     /// The operating system refused.
     #[error("{0}: {1}")]
     Io(PathBuf, std::io::Error),

@@ -11,6 +11,7 @@ mod round;
 use super::{
     DiskState, Doing,
     files::Ledger,
+    found::FoundSegment,
     health::count,
     index::{RecordPosition, Spot},
     queue::{Next, Offer, Task},
@@ -109,7 +110,7 @@ impl Keeper {
     }
 
     /// Loads `segments`, then carries out tasks until the tier is closed.
-    pub fn run(mut self, segments: Vec<u32>) {
+    pub fn run(mut self, segments: Vec<FoundSegment>) {
         self.load(segments);
         loop {
             let leaving = (!self.leaving.is_empty()).then_some(LEAVING);

@@ -3,16 +3,19 @@
 use super::{
     Doing,
     format::{Entry, FILE_HEAD, RECORD_HEAD},
+    found::FoundSegment,
     health::Event,
     index::{RecordPosition, Spot},
     keeper::Keeper,
+    passing::{PAUSE, patiently},
     scan::{ScannedRecord, entry, scan},
     segment::{Opened, Segment},
 };
 use crate::codec::label;
 use std::{
     collections::HashSet,
-    fs, io,
+    fs::{self, File},
+    io,
     sync::{
         Arc,
         atomic::Ordering::{Relaxed, Release},
@@ -25,7 +28,7 @@ type Superseded = HashSet<(u64, u32)>;
 
 impl Keeper {
     /// Loads all `segments`.
-    pub fn load(&mut self, segments: Vec<u32>) {
+    pub fn load(&mut self, segments: Vec<FoundSegment>) {
         self.load_segments(segments);
         // Files that a crash left without a head, or that lost their last one.
         for id in self.ledger.unnamed_before(self.shared.first_large) {
@@ -45,53 +48,54 @@ impl Keeper {
     }
 
     /// Reads the index of each of `segments`. The latest comes first, because what was written last is asked for first.
-    pub(super) fn load_segments(&mut self, mut segments: Vec<u32>) {
-        segments.sort_unstable();
+    pub(super) fn load_segments(&mut self, mut segments: Vec<FoundSegment>) {
         let mut superseded = Superseded::default();
-        while let Some(id) = segments.last() {
-            if let Err(error) = self.load_segment(*id, &mut superseded) {
-                return self.abandon(&segments, *id, &error);
+        while let Some(FoundSegment { id, file }) = segments.pop() {
+            let loaded = file.and_then(|file| self.load_segment(id, file, &mut superseded));
+            if let Err(error) = loaded {
+                return self.abandon(&segments, id, &error);
             }
-            segments.pop();
         }
     }
 
-    /// Gives up `segments`, the oldest first. The last of them, `id`, cannot be read: what the others have may have been
-    /// replaced or given up there. Nor may they be found at the next start, because nobody notes what replaces them
-    /// until then.
-    fn abandon(&self, segments: &[u32], id: u32, error: &io::Error) {
+    /// Gives up `id`, which cannot be read, and the `older` segments: what they have may have been replaced or given up
+    /// there. Nor may they be found at the next start, because nobody notes what replaces them until then. So the oldest
+    /// goes first.
+    fn abandon(&self, older: &[FoundSegment], id: u32, error: &io::Error) {
         let device = &self.shared.device;
         let file = device.segment_path(id);
         device.failed(Doing::Reading, &file, error);
         device.health.tell(Event::Unreadable {
             file,
             error: error.to_string(),
-            older: segments.len().saturating_sub(1),
+            older: older.len(),
         });
-        let remove = |id: &u32| fs::remove_file(device.segment_path(*id));
+        let remove = |id: u32| fs::remove_file(device.segment_path(id));
         let is_there = |removed: &io::Result<()>| {
             let error = removed.as_ref().err();
             error.is_some_and(|error| error.kind() != io::ErrorKind::NotFound)
         };
-        if segments.iter().map(remove).filter(is_there).count() > 0 {
+        let all = older.iter().map(|older| older.id).chain([id]);
+        if all.map(remove).filter(is_there).count() > 0 {
             self.shared.purge_everything();
         }
     }
 
-    fn load_segment(&mut self, id: u32, superseded: &mut Superseded) -> io::Result<()> {
+    fn load_segment(&mut self, id: u32, file: File, superseded: &mut Superseded) -> io::Result<()> {
         let path = self.shared.device.segment_path(id);
         let directory = self.shared.device.seed;
-        let Opened::Segment(segment) = Segment::open(&path, id, directory, true)? else {
+        let Opened::Segment(segment) = Segment::of(file, id, directory)? else {
             // The header is torn, or of a directory that this once was: nothing in the file can be found, whether or not
             // it can be removed.
             let _ = fs::remove_file(&path);
             return Ok(());
         };
-        let entries = if let Some((trailer, entries)) = segment.index()? {
+        let index = patiently(PAUSE, || segment.index())?;
+        let entries = if let Some((trailer, entries)) = index {
             segment.checked.store(trailer.checked, Relaxed);
             entries
         } else {
-            let unsealed = Unsealed::read(&segment)?;
+            let unsealed = patiently(PAUSE, || Unsealed::read(&segment))?;
             // It can be used without its index. That is made again when its labels are wanted.
             if let Err(error) = unsealed.seal(&segment) {
                 self.shared.device.failed(Doing::Writing, &path, &error);

@@ -3,6 +3,7 @@
 use super::{
     device::{open_file, random},
     format::{ENTRY, Entry, FILE_HEAD, FileHead, Kind, TRAILER, Trailer},
+    passing::{PAUSE, patiently},
 };
 use std::{
     fs::{self, File, OpenOptions},
@@ -60,12 +61,16 @@ impl Segment {
         })
     }
 
-    /// Opens a segment. `writable`: it may have to be mended.
-    pub fn open(path: &Path, id: u32, directory: u64, writable: bool) -> io::Result<Opened> {
-        let file = open_file(OpenOptions::new().read(true).write(writable), path)?;
+    /// Opens the file of a segment. `writable`: it may have to be mended.
+    pub fn file(path: &Path, writable: bool) -> io::Result<File> {
+        open_file(OpenOptions::new().read(true).write(writable), path)
+    }
+
+    /// Reads the header of a segment's file.
+    pub fn of(file: File, id: u32, directory: u64) -> io::Result<Opened> {
         let length = file.metadata()?.len();
         let mut head = [0; FILE_HEAD];
-        match file.read_exact_at(&mut head, 0) {
+        match patiently(PAUSE, || file.read_exact_at(&mut head, 0)) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 return Ok(Opened::Foreign);
             }

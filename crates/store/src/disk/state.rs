@@ -54,14 +54,19 @@ pub(super) struct DiskState {
     pub large: AtomicU64,
 }
 
+/// Bytes of the largest segment of a tier of `size` bytes. There are few enough segments that each can stay open, and
+/// enough that the oldest is a small part of all.
+pub(super) fn segment_size(size: u64) -> u64 {
+    const SMALLEST: u64 = 64 << 10;
+    const USUAL: u64 = 128 << 20;
+    (size / 32).clamp(SMALLEST, USUAL).max(size / 4096)
+}
+
 impl DiskState {
     /// Creates the state of a tier of `size` bytes on `device`, whose directory has the files of `listing`. None of
     /// them are in the index yet.
     pub fn new(size: u64, device: Device, log: Arc<Log>, listing: &Listing) -> Self {
-        const SMALLEST: u64 = 64 << 10;
-        const USUAL: u64 = 128 << 20;
-        // There are few enough segments that each can stay open, and enough that the oldest is a small part of all.
-        let segment_size = (size / 32).clamp(SMALLEST, USUAL).max(size / 4096);
+        let segment_size = segment_size(size);
         let (segments, large) = (listing.segments.iter(), listing.large.iter());
         let next_segment = segments.max().unwrap_or(&0).saturating_add(1);
         let next_large = large.map(|(id, _)| *id).max().unwrap_or(0);

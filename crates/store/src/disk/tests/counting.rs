@@ -206,7 +206,8 @@ fn sealed(dir: &Dir) -> (PathBuf, Vec<u8>, segment::Segment, format::Trailer) {
     let name = path.file_name().and_then(|name| name.to_str());
     let id = name.and_then(|name| name.rsplit('-').next());
     let id = u32::from_str_radix(id.expect("a number"), 16).expect("a number");
-    let opened = segment::Segment::open(&path, id, seed, true).expect("opens");
+    let file = segment::Segment::file(&path, true).expect("opens");
+    let opened = segment::Segment::of(file, id, seed).expect("read");
     let segment::Opened::Segment(segment) = opened else {
         panic!("ours")
     };

@@ -1,9 +1,9 @@
 //! What memory evicts while something under its key is on disk, or may be. Of each variant, the most recent answers
 //! (RFC 9111 section 4).
 
-use super::{loading::not_loaded, *};
+use super::{found::FoundSegment, loading::not_loaded, *};
 use crate::Memory;
-use std::sync::atomic::Ordering::Release;
+use std::{mem, sync::atomic::Ordering::Release};
 
 /// Size of the tier. Bodies of more than half of it are not taken.
 pub(super) const SIZE: u64 = 256 << 10;
@@ -37,7 +37,7 @@ fn evict(disk: &Arc<Disk>, stored: Arc<Stored>) {
 }
 
 /// What is found under the first key once all is loaded and written.
-fn found(disk: &Disk, keeper: Keeper, segments: Vec<u32>) -> Vec<u64> {
+fn found(disk: &Disk, keeper: Keeper, segments: Vec<FoundSegment>) -> Vec<u64> {
     let thread = thread::spawn(move || keeper.run(segments));
     *disk.keeper.lock().expect("not poisoned") = Some(thread);
     disk.flush();
@@ -95,10 +95,10 @@ fn nothing_older_is_found_while_what_comes_waits() {
     {
         let dir = Dir::new();
         left(&dir, &[accepting("a", 1, 1000), accepting("b", 2, 1000)]);
-        let (disk, mut keeper, segments) = not_loaded(&dir, SIZE);
+        let (disk, mut keeper, mut segments) = not_loaded(&dir, SIZE);
         let disk = Arc::new(disk);
         if load != Load::Later {
-            keeper.load(segments.clone());
+            keeper.load(mem::take(&mut segments));
             disk.shared.is_whole.store(load == Load::Done, Release);
         }
         if is_evicted {
@@ -167,9 +167,9 @@ fn what_hides_an_older_version_and_cannot_be_written_is_purged() {
     for is_loaded in [true, false] {
         let dir = Dir::new();
         left(&dir, &[accepting("a", 1, 1000)]);
-        let (disk, mut keeper, segments) = not_loaded(&dir, SIZE);
+        let (disk, mut keeper, mut segments) = not_loaded(&dir, SIZE);
         if is_loaded {
-            keeper.load(segments.clone());
+            keeper.load(mem::take(&mut segments));
         }
         let mut fields = HeaderMap::new();
         let long = vec![b'a'; SIZE as usize / 3];
@@ -179,8 +179,7 @@ fn what_hides_an_older_version_and_cannot_be_written_is_purged() {
         let before = disk.shared.log.head();
         let is_taken = disk.offer(&key(0), &Arc::new(unfit));
         let waiting = numbers(&disk);
-        let left = if is_loaded { Vec::new() } else { segments };
-        let found = found(&disk, keeper, left);
+        let found = found(&disk, keeper, segments);
         let all = (is_taken, waiting, found, disk.shared.log.head());
         assert_eq!(all, (true, vec![], vec![], before + 1), "{is_loaded}");
     }
@@ -234,17 +233,16 @@ fn what_is_evicted_and_not_taken_leaves_the_other_variants_alone() {
     for is_loaded in [true, false] {
         let dir = Dir::new();
         left(&dir, &[accepting("a", 1, 1000)]);
-        let (disk, mut keeper, segments) = not_loaded(&dir, SIZE);
+        let (disk, mut keeper, mut segments) = not_loaded(&dir, SIZE);
         if is_loaded {
-            keeper.load(segments.clone());
+            keeper.load(mem::take(&mut segments));
         }
         let disk = Arc::new(disk);
         let offered = [accepting("a", 2, 1000), accepting("b", 3, 1000)];
         let offered = offered.map(|stored| disk.offer(&key(0), &stored));
         evict(&disk, accepting("a", 4, TOO_LARGE));
         let later = disk.offer(&key(0), &accepting("c", 5, 1000));
-        let left = if is_loaded { Vec::new() } else { segments };
-        assert_eq!(found(&disk, keeper, left), [3, 5], "{is_loaded}");
+        assert_eq!(found(&disk, keeper, segments), [3, 5], "{is_loaded}");
         assert_eq!((offered, later), ([true; 2], true), "{is_loaded}");
     }
 }

@@ -1,15 +1,17 @@
 //! What has been found is used, while the rest of what an earlier run left is being found.
 
-use super::{counting::tagged, *};
+use super::{counting::tagged, found::FoundSegment, *};
 use crate::{clock, purge::What};
 use std::sync::atomic::Ordering::Release;
 
-/// The tier over the files in the directory, with nothing loaded yet. The test has its keeper, and the numbers of the
-/// segments, the oldest first.
-pub(super) fn not_loaded(dir: &Dir, size: u64) -> (Disk, Keeper, Vec<u32>) {
+/// The tier over the files in the directory, with nothing loaded yet. The test has its keeper, and the segments, the
+/// oldest first.
+pub(super) fn not_loaded(dir: &Dir, size: u64) -> (Disk, Keeper, Vec<FoundSegment>) {
     let lock = directory::lock(&dir.0).expect("nobody else has it");
     let (seed, _) = directory::seed(&dir.0, None).expect("a seed");
-    let mut listing = directory::list(&dir.0).expect("a directory");
+    let listing = directory::list(&dir.0).expect("a directory");
+    let ids = listing.segments.clone();
+    let segments = found::open_all(&dir.0, ids, size).expect("descriptors");
     let device = Device {
         path: dir.0.clone(),
         seed,
@@ -33,8 +35,7 @@ pub(super) fn not_loaded(dir: &Dir, size: u64) -> (Disk, Keeper, Vec<u32>) {
         keeper: Mutex::new(None),
         _lock: lock,
     };
-    listing.segments.sort_unstable();
-    (disk, keeper, listing.segments)
+    (disk, keeper, segments)
 }
 
 #[test]
@@ -47,13 +48,11 @@ fn what_is_loaded_is_found_and_all_else_may_be_there() {
     (0..MANY).for_each(|number| put(&disk, number, LENGTH));
     drop(disk);
 
-    let (disk, mut keeper, segments) = not_loaded(&dir, SIZE);
-    let [older @ .., last] = &segments[..] else {
-        panic!("segments");
-    };
-    assert!(older.len() >= 2, "{segments:?}");
+    let (disk, mut keeper, mut older) = not_loaded(&dir, SIZE);
+    let last = older.pop().expect("a segment");
+    assert!(older.len() >= 2, "{older:?}");
     // The keeper begins with the latest, and is not done.
-    keeper.load(vec![*last]);
+    keeper.load(vec![last]);
     disk.shared.is_whole.store(false, Release);
     let is_found: Vec<_> = (0..MANY)
         .map(|number| !find(&disk, &key(number)).is_empty())
@@ -62,7 +61,6 @@ fn what_is_loaded_is_found_and_all_else_may_be_there() {
     let (oldest, is_whole) = (disk.oldest_checked(), disk.statistics().is_whole);
     // Loads the rest, and the tier goes on. Failures are reported after that, because the tier cannot end without its
     // keeper.
-    let older = older.to_vec();
     let thread = thread::spawn(move || keeper.run(older));
     *disk.keeper.lock().expect("not poisoned") = Some(thread);
     let loaded = is_found.iter().filter(|found| **found).count();
