@@ -6,8 +6,9 @@
 )]
 
 use crate::{
-    common::{Said, command, next},
-    disk::{LARGE, MIDDLE, Site, content, same},
+    common::{Said, command, counted, next, sample},
+    disk::{LARGE, MIDDLE, Site, content, keep, same},
+    disk_trouble::told,
 };
 use std::{
     fs::{self, OpenOptions},
@@ -253,6 +254,35 @@ fn damaged_files_never_yield_a_wrong_byte() {
         assert_eq!(hits, 2 * PAGES.len(), "round {round}: {done:?}");
         larder.stop();
     }
+}
+
+/// A segment may say that what older ones have was replaced.
+#[test]
+fn a_segment_without_its_header_is_told_of_and_brings_nothing_older_back() {
+    let site = Site::with(|request| counted(request).cache("max-age=600"));
+    for _ in 0..2 {
+        let larder = site.start();
+        let replaced = larder.get("/").header("Cache-Control", "no-cache");
+        replaced.send();
+        keep(&larder, &["/"]);
+        larder.stop();
+    }
+    let latest = site.files().pop().expect("a segment");
+    let mut bytes = fs::read(&latest).expect("read");
+    bytes[40] ^= 1;
+    fs::write(&latest, bytes).expect("written");
+    let larder = site.start();
+    let told = told(&larder);
+    let said = format!(
+        "{} cannot be read: its header is damaged; dropped, and with it 1 older segments, which it may have replaced",
+        latest.display()
+    );
+    assert!(told.len() == 1 && told[0].ends_with(&said), "{told:?}");
+    assert_eq!(sample(&larder, "larder_disk_damaged_total"), 1);
+    assert!(site.files().is_empty(), "they take no room");
+    let asked = site.origin.all().len();
+    assert!(!larder.get("/").send().hit(), "the older was replaced");
+    assert_eq!(site.origin.all().len(), asked + 1);
 }
 
 #[test]

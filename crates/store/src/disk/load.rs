@@ -4,7 +4,7 @@ use super::{
     Doing,
     format::{Entry, FILE_HEAD, RECORD_HEAD},
     found::FoundSegment,
-    health::Event,
+    health::{Event, count},
     index::{RecordPosition, Spot},
     keeper::Keeper,
     passing::{PAUSE, patiently},
@@ -15,7 +15,7 @@ use crate::codec::label;
 use std::{
     collections::HashSet,
     fs::{self, File},
-    io,
+    io::{self, Error, ErrorKind},
     sync::{
         Arc,
         atomic::Ordering::{Relaxed, Release},
@@ -58,13 +58,17 @@ impl Keeper {
         }
     }
 
-    /// Gives up `id`, which cannot be read, and the `older` segments: what they have may have been replaced or given up
+    /// Gives up `id`, which cannot be read or is damaged, and the `older` segments: what they have may have been replaced or given up
     /// there. Nor may they be found at the next start, because nobody notes what replaces them until then. So the oldest
     /// goes first.
     fn abandon(&self, older: &[FoundSegment], id: u32, error: &io::Error) {
         let device = &self.shared.device;
         let file = device.segment_path(id);
-        device.failed(Doing::Reading, &file, error);
+        if error.kind() == ErrorKind::InvalidData {
+            count(&device.counts.damaged);
+        } else {
+            device.failed(Doing::Reading, &file, error);
+        }
         device.health.tell(Event::Unreadable {
             file,
             error: error.to_string(),
@@ -73,7 +77,7 @@ impl Keeper {
         let remove = |id: u32| fs::remove_file(device.segment_path(id));
         let is_there = |removed: &io::Result<()>| {
             let error = removed.as_ref().err();
-            error.is_some_and(|error| error.kind() != io::ErrorKind::NotFound)
+            error.is_some_and(|error| error.kind() != ErrorKind::NotFound)
         };
         let all = older.iter().map(|older| older.id).chain([id]);
         if all.map(remove).filter(is_there).count() > 0 {
@@ -84,11 +88,16 @@ impl Keeper {
     fn load_segment(&mut self, id: u32, file: File, superseded: &mut Superseded) -> io::Result<()> {
         let path = self.shared.device.segment_path(id);
         let directory = self.shared.device.seed;
-        let Opened::Segment(segment) = Segment::of(file, id, directory)? else {
-            // The header is torn, or of a directory that this once was: nothing in the file can be found, whether or not
-            // it can be removed.
-            let _ = fs::remove_file(&path);
-            return Ok(());
+        let segment = match Segment::of(file, id, directory)? {
+            Opened::Segment(segment) => segment,
+            Opened::Damaged => {
+                return Err(Error::new(ErrorKind::InvalidData, "its header is damaged"));
+            }
+            Opened::Foreign | Opened::Unwritten => {
+                // Nothing in the file can be found, whether or not it can be removed.
+                let _ = fs::remove_file(&path);
+                return Ok(());
+            }
         };
         let index = patiently(PAUSE, || segment.index())?;
         let entries = if let Some((trailer, entries)) = index {

@@ -32,8 +32,23 @@ pub(super) struct Segment {
 pub(super) enum Opened {
     /// A segment of this directory.
     Segment(Segment),
-    /// Something else: it is not ours, or its header is torn.
+    /// A segment of another directory, which this may have been, of another number or version. Nothing in it can be found.
     Foreign,
+    /// A crash came before its header was written. Nothing that was synced is lost.
+    Unwritten,
+    /// Its header is not what was written, and nothing in it can be verified.
+    Damaged,
+}
+
+/// Whether a file of `length` bytes ends like a segment that was sealed. All of such a file was synced, so that no crash
+/// takes any of it.
+fn is_sealed(file: &File, length: u64) -> io::Result<bool> {
+    let Some(at) = length.checked_sub(TRAILER as u64) else {
+        return Ok(false);
+    };
+    let mut trailer = [0; TRAILER];
+    patiently(PAUSE, || file.read_exact_at(&mut trailer, at))?;
+    Ok(Trailer::is_like(&trailer))
 }
 
 impl Segment {
@@ -69,18 +84,23 @@ impl Segment {
     /// Reads the header of a segment's file.
     pub fn of(file: File, id: u32, directory: u64) -> io::Result<Opened> {
         let length = file.metadata()?.len();
-        let mut head = [0; FILE_HEAD];
-        match patiently(PAUSE, || file.read_exact_at(&mut head, 0)) {
+        let mut bytes = [0; FILE_HEAD];
+        match patiently(PAUSE, || file.read_exact_at(&mut bytes, 0)) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                return Ok(Opened::Foreign);
+                return Ok(Opened::Unwritten);
             }
             read => read?,
         }
         let is_ours = |head: &FileHead| {
             head.kind == Kind::Segment && head.id == u64::from(id) && head.directory == directory
         };
-        let Some(head) = FileHead::read(&head).filter(is_ours) else {
-            return Ok(Opened::Foreign);
+        let Some(head) = FileHead::read(&bytes).filter(is_ours) else {
+            let is_unwritten = bytes == [0; FILE_HEAD] && !is_sealed(&file, length)?;
+            return Ok(match FileHead::is_sound(&bytes) {
+                true => Opened::Foreign,
+                false if is_unwritten => Opened::Unwritten,
+                false => Opened::Damaged,
+            });
         };
         Ok(Opened::Segment(Self {
             id,

@@ -1,6 +1,6 @@
 //! The header of a file.
 
-use super::{FILE_HEAD, FORMAT, closed, u64_at};
+use super::{FILE_HEAD, FORMAT, SUM, closed, u64_at};
 
 const SEGMENT: [u8; 8] = *b"LARDERSG";
 const LARGE: [u8; 8] = *b"LARDERLG";
@@ -55,5 +55,11 @@ impl FileHead {
             directory: u64_at(bytes, 32),
         };
         (head.write() == *bytes).then_some(head)
+    }
+
+    /// Whether `bytes` are a header as it was written, of whatever file and version.
+    pub fn is_sound(bytes: &[u8; FILE_HEAD]) -> bool {
+        let (all, _) = bytes.split_at(FILE_HEAD - SUM);
+        closed(all, u64_at(bytes, 24), 0) == *bytes
     }
 }

@@ -115,6 +115,11 @@ impl Trailer {
         (trailer.bytes(nonce) == *bytes && trailer.end() == at).then_some(trailer)
     }
 
+    /// Whether `bytes`, the last of a segment, look like a trailer, whatever else is wrong with the segment.
+    pub fn is_like(bytes: &[u8; TRAILER]) -> bool {
+        bytes.starts_with(&SEALED)
+    }
+
     /// The entries in `bytes`, which were read from where the trailer says. `None` if they are damaged.
     pub fn entries(&self, bytes: &[u8], nonce: u64) -> Option<Vec<Entry>> {
         let is_sound = sum(bytes, nonce, self.index) == self.sum;

@@ -209,11 +209,21 @@ enum InPlace {
     Link,
     /// Something that cannot.
     Folder,
+    /// The segment itself, with a bit of its header flipped.
+    Flipped,
+    /// The segment itself, with zeros for its header.
+    Zeroed,
 }
 
 #[test]
 fn nothing_older_than_an_unreadable_segment_is_found() {
-    for in_place in [InPlace::Link, InPlace::Folder] {
+    let all = [
+        InPlace::Link,
+        InPlace::Folder,
+        InPlace::Flipped,
+        InPlace::Zeroed,
+    ];
+    for in_place in all {
         let dir = Dir::new();
         // Each run writes a segment. The second has a newer version of what the first has.
         for stored in [response(1, 1000), response(2, 1000)] {
@@ -221,10 +231,19 @@ fn nothing_older_than_an_unreadable_segment_is_found() {
         }
         put(&dir.open(), 3, 1000);
         let second = dir.files("segment-").remove(1);
+        let mut bytes = fs::read(&second).expect("a segment");
         fs::remove_file(&second).expect("removed");
         match in_place {
             InPlace::Link => std::os::unix::fs::symlink("nowhere", &second).expect("made"),
             InPlace::Folder => fs::create_dir(&second).expect("made"),
+            InPlace::Flipped => {
+                bytes[17] ^= 1;
+                fs::write(&second, bytes).expect("made");
+            }
+            InPlace::Zeroed => {
+                bytes[..format::FILE_HEAD].fill(0);
+                fs::write(&second, bytes).expect("made");
+            }
         }
         let disk = dir.open();
         assert!(!disk.knows(&key(0)), "{in_place:?}: it was replaced");
@@ -234,9 +253,14 @@ fn nothing_older_than_an_unreadable_segment_is_found() {
         let log = &disk.shared.log;
         let purged = [0, 3].map(|number| log.refuses(&key(number), None, 0));
         let (is_purged, left) = match in_place {
-            InPlace::Link => (false, 1),
+            InPlace::Link | InPlace::Flipped | InPlace::Zeroed => (false, 1),
             InPlace::Folder => (true, 2),
         };
+        let is_damaged = matches!(in_place, InPlace::Flipped | InPlace::Zeroed);
+        let counts = disk.statistics();
+        let counted = (counts.damaged, counts.errors);
+        let wanted = if is_damaged { (1, 0) } else { (0, 1) };
+        assert_eq!(counted, wanted, "{in_place:?}");
         assert_eq!(purged, [is_purged; 2], "{in_place:?}");
         assert_eq!(dir.files("segment-").len(), left, "{in_place:?}");
         if is_purged {
@@ -245,5 +269,28 @@ fn nothing_older_than_an_unreadable_segment_is_found() {
         drop(disk);
         let disk = dir.open();
         assert!(find(&disk, &key(0)).is_empty() && holds(&disk, 3, 1000));
+    }
+}
+
+#[test]
+fn what_is_no_segment_of_ours_takes_no_other_along() {
+    let dir = Dir::new();
+    put(&dir.open(), 1, 1000);
+    let sound = fs::read(&dir.files("segment-")[0]).expect("a segment");
+    for (left, what) in [
+        (vec![], "a crash came before the header"),
+        (vec![1; format::FILE_HEAD - 1], "in the midst of it"),
+        (vec![0; format::FILE_HEAD], "before it was on the device"),
+        (vec![0; 5000], "before anything was"),
+        (sound, "a copy with another number"),
+    ] {
+        let path = dir.0.join("segment-00000009");
+        fs::write(&path, left).expect("room");
+        let disk = dir.open();
+        assert!(!path.exists(), "{what}: it takes no room");
+        assert!(holds(&disk, 1, 1000), "{what}");
+        let is_told = |event: &Event| !matches!(event, Event::Loaded { .. });
+        assert!(!disk.events().iter().any(is_told), "{what}");
+        assert_eq!(disk.statistics().damaged, 0, "{what}");
     }
 }
