@@ -1,7 +1,11 @@
 //! What would lead back to Larder itself: an origin at its own address, a redirect to a listener without TLS.
 
 use super::{Sink, listen::Placed};
-use crate::config::{Fault, Flags, value::ListenAddress, written};
+use crate::config::{
+    Fault, Flags,
+    value::{HttpsPort, ListenAddress},
+    written,
+};
 use origin::config::Address;
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -139,12 +143,12 @@ fn redirects(written: &written::Config, handed: usize, sink: &mut Sink<'_>) {
         let Some(to) = &redirect.redirect_https else {
             continue;
         };
-        let there = listeners.iter().filter(|one| port(one) == Some(to.value.0));
+        let HttpsPort(port) = to.value.0;
+        let there = listeners.iter().filter(|one| self::port(one) == Some(port));
         let there: Vec<_> = there.collect();
         if there.iter().any(|one| one.tls.is_some()) {
             continue;
         }
-        let port = to.value.0;
         if there.iter().any(|one| one.redirect_https.is_some()) {
             let what = format!(
                 "the listener on port {port} has no `tls`, and redirects as well: nothing would be answered"
@@ -164,9 +168,9 @@ fn redirects(written: &written::Config, handed: usize, sink: &mut Sink<'_>) {
     }
 }
 
-fn port(listener: &written::Listen) -> Option<u32> {
+fn port(listener: &written::Listen) -> Option<u16> {
     match listener.address.as_ref()?.value {
-        ListenAddress::Tcp(address) => Some(address.port().into()),
+        ListenAddress::Tcp(address) => Some(address.port()),
         ListenAddress::Unix(_) => None,
     }
 }

@@ -3,7 +3,7 @@
 use super::{Sink, certificate, settings::values};
 use crate::config::{
     Fault, Flags,
-    value::{At, Brief, ListenAddress},
+    value::{Brief, ListenAddress},
     written,
 };
 use ipnet::IpNet;
@@ -117,7 +117,7 @@ fn listener(table: &Brief<written::Listen>, sink: &mut Sink<'_>) -> Option<Place
             .instead("redirect from the listener without `tls`"),
         );
     }
-    let redirect_https = redirect.and_then(|port| self::port(port, sink));
+    let redirect_https = redirect.map(|port| port.value.0.0);
     let Some(address) = &value.address else {
         sink.missing(
             &["address"],
@@ -143,18 +143,4 @@ fn listener(table: &Brief<written::Listen>, sink: &mut Sink<'_>) -> Option<Place
         mode: value.mode.as_ref().map(|mode| mode.value.0),
     };
     Some((listener, Some(address.span.clone())))
-}
-
-fn port(written: &At<crate::config::value::Count>, sink: &mut Sink<'_>) -> Option<u16> {
-    let At { value, span } = written;
-    match u16::try_from(value.0) {
-        Ok(port) if port != 0 => Some(port),
-        _ => {
-            sink.push(
-                Fault::at(span, format!("{} is not a port", value.0))
-                    .instead("write `redirect_https = 443`"),
-            );
-            None
-        }
-    }
 }

@@ -61,7 +61,10 @@ fn policy(table: &written::Purge, sink: &mut Sink<'_>) -> PurgePolicy {
             .map_or(allow, |list| values(Some(list))),
         secret: secret.and_then(|secret| self::secret(secret, sink)),
         pass_tags: tags.map(|TagField(name)| name).collect(),
-        missed: miss_status(table, sink),
+        missed: table
+            .miss_status
+            .as_ref()
+            .map_or(StatusCode::OK, |status| status.value.0.0),
         get_prefix: table.get_prefix.as_ref().map(start),
         souin: table.souin.as_ref().map(start),
     }
@@ -161,27 +164,8 @@ fn unusable(secret: &HeaderValue, span: &Range<usize>, sink: &mut Sink<'_>) {
     sink.push(Fault::at(span, what).instead(instead));
 }
 
-fn miss_status(table: &written::Purge, sink: &mut Sink<'_>) -> StatusCode {
-    let Some(At { value, span }) = &table.miss_status else {
-        return StatusCode::OK;
-    };
-    match value.0 {
-        404 => StatusCode::NOT_FOUND,
-        412 => StatusCode::PRECONDITION_FAILED,
-        200 => StatusCode::OK,
-        other => {
-            let what = format!("no purge client understands {other}: only 200, 404 or 412");
-            sink.push(Fault::at(span, what).instead("write `miss_status = 200`"));
-            StatusCode::OK
-        }
-    }
-}
-
 fn refresh(written: &written::Refresh, sink: &mut Sink<'_>) -> Refetch {
     let most = sink.bounded("most", written.most.as_ref(), 100);
-    if let Some(At { span, .. }) = written.most.as_ref().filter(|most| most.value.0 > 1000) {
-        sink.push(Fault::at(span, "`most` is at most 1000").instead("write `most = 1000`"));
-    }
     Refetch {
         most: most as usize,
         rate: sink.bounded("rate", written.rate.as_ref(), 10),

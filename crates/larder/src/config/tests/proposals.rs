@@ -4,7 +4,7 @@ use super::{ORIGIN, read};
 use crate::config::Fault;
 
 /// The text before the key, the keys, and the text after.
-const PLACES: [(&str, &str, &str); 13] = [
+const PLACES: [(&str, &str, &str); 17] = [
     ("", "admin", ORIGIN),
     ("", "listen name trusted targeted_fields", ORIGIN),
     ("[memory]", "size", ORIGIN),
@@ -31,6 +31,10 @@ const PLACES: [(&str, &str, &str); 13] = [
         ORIGIN,
     ),
     ("[[origin]]", "servers", ""),
+    ("[[listen]]\naddress = \":80\"", "redirect_https", ORIGIN),
+    ("[purge]", "miss_status", ORIGIN),
+    ("[purge.refresh]", "most rate", ORIGIN),
+    (ORIGIN, "retry.percent", ""),
     (
         ORIGIN,
         "resolve_every idle_time health.every health.path health.host health.status timeouts.connect most_concurrent",
@@ -40,7 +44,7 @@ const PLACES: [(&str, &str, &str); 13] = [
 
 /// Values that are wrong everywhere, or in some places.
 const VALUES: &str = r#""" " " "on" "off" "/" "*" "~" "unix:" "unix:/run/" "http://" "https://a/b" "a b" "é" "a\u0007" "a;b&c=d"
-    ".a" "~ ^/a" "~ /ü" "/{a}|b" "x:1" "9181" "127.0.0.1" "-1s" "10.0.0.1/8" "X-*" "0" "99999" -5 0 1 99999999999 1979-05-27 [] [""] true {}"#;
+    ".a" "~ ^/a" "~ /ü" "/{a}|b" "x:1" "9181" "127.0.0.1" "-1s" "10.0.0.1/8" "X-*" "0" "300" "99999" -5 0 1 99999999999 1979-05-27 [] [""] true {}"#;
 
 /// Returns the text in the backticks, as a value for `key`. Proposals for other keys are left out.
 fn proposed(fault: &Fault, key: &str) -> Option<String> {
@@ -142,6 +146,43 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("", "admin = false", "write `admin = \"off\"`"),
     ("[log]", "access = false", "write `access = \"off\"`"),
     ("[purge]", "durable = \"no\"", "write `durable = false`"),
+    // Numbers in quotes.
+    (
+        "[purge]",
+        "miss_status = \"404\"",
+        "write `miss_status = 404`",
+    ),
+    (
+        "[purge]",
+        "miss_status = \"0\"",
+        "write `miss_status = 200`",
+    ),
+    ("[purge]", "miss_status = 300", "write `miss_status = 200`"),
+    (
+        "[[listen]]\naddress = \":80\"",
+        "redirect_https = \"443\"",
+        "write `redirect_https = 443`",
+    ),
+    (
+        "[[listen]]\naddress = \":80\"",
+        "redirect_https = \"99999\"",
+        "write `redirect_https = 443`",
+    ),
+    (
+        "[[listen]]\naddress = \":80\"",
+        "redirect_https = \"0\"",
+        "",
+    ),
+    (
+        "[[listen]]\naddress = \":80\"",
+        "redirect_https = false",
+        "",
+    ),
+    (
+        "[[listen]]\naddress = \":80\"",
+        "redirect_https = true",
+        "for example `redirect_https = 443`",
+    ),
     ("[memory]", "size = 0", ""),
     // Networks.
     ("[[route]]", "client = \"!10.0.0.0/8\"", ""),

@@ -1,6 +1,7 @@
 //! Addresses to listen on.
 
-use super::{Word, Wrong};
+use super::{Choice, Word, Wrong};
+use schemars::{Schema, json_schema};
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -138,6 +139,26 @@ pub(super) fn socket(path: &str, usual: &str) -> Result<PathBuf, Wrong> {
     } else {
         Err(Wrong::new("the path of a socket must be absolute")
             .instead(format!("unix:/run/{path}")))
+    }
+}
+
+/// The port of `https` to which clients are redirected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpsPort(pub u16);
+
+impl Choice for HttpsPort {
+    const OFF: Option<&'static str> =
+        Some("a port belongs here; leave `redirect_https` out to redirect nothing");
+
+    fn choose(number: i64) -> Result<Self, Wrong> {
+        match u16::try_from(number) {
+            Ok(port) if port != 0 => Ok(Self(port)),
+            _ => Err(Wrong::new(format!("{number} is not a port")).instead_number(443)),
+        }
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": u16::MAX })
     }
 }
 

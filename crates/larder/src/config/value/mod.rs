@@ -3,6 +3,7 @@
 mod address;
 mod at;
 mod brief;
+mod chosen;
 mod compress;
 mod count;
 mod duration;
@@ -28,9 +29,10 @@ mod variable;
 mod word;
 mod wrong;
 
-pub use address::{ListenAddress, of_admin};
+pub use address::{HttpsPort, ListenAddress, of_admin};
 pub use at::At;
 pub use brief::{Brief, Short};
+pub use chosen::{Choice, Chosen};
 pub use compress::Compress;
 pub use count::Count;
 pub use duration::TimeLimit;
@@ -42,7 +44,7 @@ pub use parameter::QueryPattern;
 pub use path::{FilePattern, normal};
 pub use pattern::bare;
 pub(super) use pattern::{alternatives, flags, is_word, whole};
-pub use purge::{PathStart, TagField};
+pub use purge::{MissStatus, PathStart, TagField};
 pub use query::Query;
 pub use server::ServerUrl;
 pub use shared::{PeerUrl, SharedUrl};

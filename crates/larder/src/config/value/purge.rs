@@ -1,8 +1,9 @@
 //! Values of `[purge]`: fields with tags, prefixes of paths.
 
-use super::{Word, Wrong};
-use http::HeaderName;
+use super::{Choice, Word, Wrong};
+use http::{HeaderName, StatusCode};
 use rules::surrogate;
+use schemars::{Schema, json_schema};
 
 /// A field of responses whose members are tags.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +56,28 @@ impl Word for PathStart {
             return Err(Wrong::new(what).instead(format!("/{bare}")));
         }
         Ok(Self(text.to_owned()))
+    }
+}
+
+/// The status for a client that purges one URL for which nothing was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MissStatus(pub StatusCode);
+
+impl Choice for MissStatus {
+    fn choose(number: i64) -> Result<Self, Wrong> {
+        match number {
+            200 => Ok(Self(StatusCode::OK)),
+            404 => Ok(Self(StatusCode::NOT_FOUND)),
+            412 => Ok(Self(StatusCode::PRECONDITION_FAILED)),
+            other => {
+                let what = format!("no purge client understands {other}: only 200, 404 or 412");
+                Err(Wrong::new(what).instead_number(200))
+            }
+        }
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "integer" })
     }
 }
 

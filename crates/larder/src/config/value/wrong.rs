@@ -40,6 +40,14 @@ impl Wrong {
         self
     }
 
+    /// Adds the number that was probably meant.
+    #[must_use]
+    pub fn instead_number(mut self, number: i64) -> Self {
+        self.instead = Some(number.to_string());
+        self.is_example = false;
+        self
+    }
+
     /// Adds the value that was probably meant, if it is valid.
     #[must_use]
     pub fn instead_if_good<T: Word>(self, value: &str) -> Self {

@@ -1,6 +1,6 @@
 //! Listeners, as written.
 
-use crate::config::value::{At, Count, ListenAddress, Many, Short, Text, Word, Wrong};
+use crate::config::value::{At, Chosen, HttpsPort, ListenAddress, Many, Short, Text, Word, Wrong};
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,8 +23,8 @@ pub struct Listen {
     #[schemars(extend("default" = []))]
     pub proxy_protocol: Option<Many<Text<IpNet>>>,
     /// Answer every request with a redirect to `https` on this port, usually `443`.
-    #[schemars(range(min = 1, max = 65535), extend("examples" = [443]))]
-    pub redirect_https: Option<At<Count>>,
+    #[schemars(extend("examples" = [443]))]
+    pub redirect_https: Option<At<Chosen<HttpsPort>>>,
     /// Permission bits of the Unix socket's file, in octal digits.
     #[schemars(extend("examples" = ["660"]))]
     pub mode: Option<Text<Mode>>,

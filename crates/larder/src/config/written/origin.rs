@@ -239,8 +239,8 @@ pub struct Retry {
     #[schemars(extend("default" = 1))]
     pub attempts: Option<At<Count>>,
     /// Limit on retries within ten seconds: ten, plus this percentage of the fetches.
-    #[schemars(range(max = 100), extend("default" = 20))]
-    pub percent: Option<At<Count>>,
+    #[schemars(extend("default" = 20))]
+    pub percent: Option<At<Count<0, 100>>>,
 }
 
 /// When a failing server is not used for a while.

@@ -1,6 +1,8 @@
 //! Purging, as written.
 
-use crate::config::value::{At, Count, Many, PathStart, PeerUrl, SecretField, TagField, Text};
+use crate::config::value::{
+    At, Chosen, Count, Many, MissStatus, PathStart, PeerUrl, SecretField, TagField, Text,
+};
 use http::HeaderValue;
 use ipnet::IpNet;
 use schemars::JsonSchema;
@@ -35,7 +37,7 @@ pub struct Purge {
     pub souin: Option<Text<PathStart>>,
     /// Status for a client that purges one URL for which nothing was stored: 200, 404 or 412.
     #[schemars(extend("default" = 200, "enum" = [200, 404, 412]))]
-    pub miss_status: Option<At<Count>>,
+    pub miss_status: Option<At<Chosen<MissStatus>>>,
     /// Fetch again the most requested URLs that a soft purge touched. Off if not set.
     pub refresh: Option<Refresh>,
     /// Admin addresses of the other nodes, to which purges are sent on. Nodes that share Redis learn of purges through
@@ -61,8 +63,8 @@ pub struct Secret {
 #[serde(deny_unknown_fields, default)]
 pub struct Refresh {
     /// URLs fetched for each purge, at most 1000.
-    #[schemars(range(max = 1000), extend("default" = 100))]
-    pub most: Option<At<Count<1>>>,
+    #[schemars(extend("default" = 100))]
+    pub most: Option<At<Count<1, 1000>>>,
     /// Fetches each second.
     #[schemars(extend("default" = 10))]
     pub rate: Option<At<Count<1>>>,
