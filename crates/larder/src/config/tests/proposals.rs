@@ -184,6 +184,17 @@ const MEANT: &[(&str, &str, &str)] = &[
         "for example `redirect_https = 443`",
     ),
     ("[memory]", "size = 0", ""),
+    // Hosts.
+    (
+        "[[route]]",
+        "host = \"{a,b}.example\"",
+        "write `host = [\"a.example\", \"b.example\"]`",
+    ),
+    (
+        "[[route]]",
+        "host = [\"{a,b}.example\"]",
+        "write `\"a.example\", \"b.example\"`",
+    ),
     // Networks.
     ("[[route]]", "client = \"!10.0.0.0/8\"", ""),
     (

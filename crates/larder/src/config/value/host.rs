@@ -2,7 +2,7 @@
 
 mod pattern;
 
-use super::{Word, Wrong};
+use super::{Word, Wrong, foreign};
 use http::HeaderValue;
 use rules::key::normalize_host;
 use std::net::Ipv6Addr;

@@ -1,6 +1,6 @@
 //! Patterns over hosts.
 
-use super::{Word, Wrong, not_ascii};
+use super::{Word, Wrong, foreign, not_ascii};
 use proxy::policy::HostPattern;
 use rules::key::normalize_host;
 use std::net::Ipv6Addr;
@@ -17,6 +17,7 @@ impl Word for HostPattern {
             let what = "no client asks for the host `_`, which in nginx is every host: leave `host` out, or write `*`";
             return Err(Wrong::new(what).instead("*"));
         }
+        foreign::choice::<Self>(text, text)?;
         let lower = text.trim_end_matches('.').to_ascii_lowercase();
         let (suffix, name) = match lower.strip_prefix("*.") {
             Some(name) => (true, name),
@@ -85,6 +86,10 @@ mod tests {
             ("_", "\"*\""),
             ("a b", "\"example.com\""),
             ("*.", "\"example.com\""),
+            ("{a, b}.example", "\"a.example\", \"b.example\""),
+            ("*.{a,b}.example", "\"*.a.example\", \"*.b.example\""),
+            ("{,www.}a.example", "\"a.example\", \"www.a.example\""),
+            ("{a}.example", "\"example.com\""),
         ] {
             assert_eq!(
                 shown(text).unwrap_err().instead.as_deref(),
