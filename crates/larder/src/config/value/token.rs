@@ -177,12 +177,16 @@ impl Word for PassedName {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let EditableName(name) = EditableName::parse(text)?;
-        if name == "x-forwarded-for" {
-            return Err(Wrong::new(format!(
+        match name.as_str() {
+            "x-forwarded-for" => Err(Wrong::new(format!(
                 "`{text}` is rewritten for the application; the proxies that may say in it who the client is are named in `trusted`"
-            )));
+            ))),
+            "surrogate-capability" => Err(Wrong::new(format!(
+                "`{text}` is written by Larder for the application; the proxies that may say in it what they understand are named in \
+                 `trusted`"
+            ))),
+            _ => Ok(Self(name)),
         }
-        Ok(Self(name))
     }
 }
 
@@ -203,6 +207,9 @@ impl Word for KeyedName {
             "x-forwarded-for" | "forwarded" => Err(Wrong::new(format!(
                 "`{text}` is rewritten for the application, so a client could choose another client's page with it; for pages that \
                  depend on the client's address write `cache = false`"
+            ))),
+            "surrogate-capability" => Err(Wrong::new(format!(
+                "`{text}` is written by Larder for the application; what the proxies in `trusted` say in it is part of the key anyway"
             ))),
             framing if FRAMING.contains(&framing) => Err(Wrong::new(format!(
                 "`{text}` belongs to the connection, not to the page"

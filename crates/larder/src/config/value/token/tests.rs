@@ -92,6 +92,7 @@ fn what_the_application_does_not_get_as_it_came_is_not_keyed() {
         "Host",
         "X-Forwarded-For",
         "forwarded",
+        "Surrogate-Capability",
         "Connection",
         "TE",
         "A B",
@@ -105,7 +106,13 @@ fn what_the_application_does_not_get_as_it_came_is_not_keyed() {
 
 #[test]
 fn what_is_written_anew_for_the_application_is_not_passed() {
-    for text in ["Host", "X-Forwarded-For", "x-forwarded-for", "Connection"] {
+    for text in [
+        "Host",
+        "X-Forwarded-For",
+        "x-forwarded-for",
+        "Surrogate-Capability",
+        "Connection",
+    ] {
         PassedName::parse(text).unwrap_err();
     }
     for text in ["X-Forwarded-Host", "Forwarded", "X-Real-IP", "x_host"] {
