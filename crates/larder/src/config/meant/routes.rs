@@ -62,7 +62,7 @@ pub(super) fn build(
             policy::stores_nothing(&own, Some(&table.span), sink);
         }
         let merged = table.value.policy(defaults);
-        together(&own, &merged, &table.span, sink);
+        together(&own, &merged, defaults, &table.span, sink);
         let called = table.value.name.as_ref().map(|name| name.value.as_str());
         let (names, span) = ((name, called), Some(&table.span));
         routes.extend(route(
@@ -72,7 +72,7 @@ pub(super) fn build(
     if everything.is_none() {
         policy::hosts_together(defaults, sink);
         policy::codings_together(defaults, sink);
-        policy::scheme_told(defaults, sink);
+        policy::scheme_told(defaults, None, sink);
         let names = (names::LAST.to_owned(), None);
         let all = Matcher::default();
         routes.extend(route(names, all, defaults, None, origins, in_force, sink));
@@ -80,8 +80,14 @@ pub(super) fn build(
     routes
 }
 
-/// Reports what a route's `own` keys mean beside those of the defaults, `merged`.
-fn together(own: &Defaults, merged: &Defaults, route: &Range<usize>, sink: &mut Sink<'_>) {
+/// Reports what a route's `own` keys mean beside those of the `defaults`, `merged`.
+fn together(
+    own: &Defaults,
+    merged: &Defaults,
+    defaults: &Defaults,
+    route: &Range<usize>,
+    sink: &mut Sink<'_>,
+) {
     let may_say = |sink: &Sink<'_>, key| {
         sink.may_say(route, &[key]) || sink.may_say_under(&["defaults"], &[key])
     };
@@ -95,7 +101,8 @@ fn together(own: &Defaults, merged: &Defaults, route: &Range<usize>, sink: &mut 
         policy::codings_together(merged, sink);
     }
     if !may_say(sink, "key") {
-        policy::scheme_told(merged, sink);
+        let replaced = policy::replaces_scheme(own, defaults).then_some(route);
+        policy::scheme_told(merged, replaced, sink);
     }
 }
 

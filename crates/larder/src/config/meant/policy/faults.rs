@@ -195,9 +195,21 @@ pub(in crate::config::meant) fn hosts_together(written: &Defaults, sink: &mut Si
     }
 }
 
+/// Whether a route puts the scheme back into the key only because its `own` table `key` replaces that of the `defaults`,
+/// which take it out.
+pub(in crate::config::meant) fn replaces_scheme(own: &Defaults, defaults: &Defaults) -> bool {
+    let scheme = |written: &Defaults| written.key.as_ref().map(|key| key.scheme);
+    (scheme(own), scheme(defaults)) == (Some(None), Some(Some(false)))
+}
+
 /// Reports `X-Forwarded-Proto` among the fields that are passed on or keyed as clients send them, where the scheme is
-/// part of the key: the application is told that scheme, so the client's word would reach nobody.
-pub(in crate::config::meant) fn scheme_told(written: &Defaults, sink: &mut Sink<'_>) {
+/// part of the key: the application is told that scheme, so the client's word would reach nobody. `replaced`: the route
+/// that [`replaces_scheme`].
+pub(in crate::config::meant) fn scheme_told(
+    written: &Defaults,
+    replaced: Option<&Range<usize>>,
+    sink: &mut Sink<'_>,
+) {
     let key = written.key.as_ref();
     if key.and_then(|key| key.scheme) == Some(false) {
         return;
@@ -210,9 +222,15 @@ pub(in crate::config::meant) fn scheme_told(written: &Defaults, sink: &mut Sink<
     for (name, span) in passed.chain(keyed) {
         if name == "x-forwarded-proto" {
             let what = "`X-Forwarded-Proto` is rewritten for the application: it says the scheme that is in the key";
-            let fault = Fault::at(span, what).instead(
-                "leave it out: the proxies that may say which scheme the client used are named in `trusted`",
-            );
+            let instead = match replaced {
+                Some(_) => {
+                    "write `scheme = false` into the route's `key` too, which replaces that of `[defaults]` as a whole"
+                }
+                None => {
+                    "leave it out: the proxies that may say which scheme the client used are named in `trusted`"
+                }
+            };
+            let fault = Fault::at(span, what).beside(replaced).instead(instead);
             sink.missing(&["key"], fault);
         }
     }
