@@ -1,6 +1,6 @@
 //! What the caller knows of a request beyond its message.
 
-use crate::Interim;
+use crate::{Interim, Sent};
 use bytes::Bytes;
 use std::{
     fmt,
@@ -33,6 +33,8 @@ pub struct Context {
     /// Room for a body that must be gathered before it is sent on (FastCGI, without a length). `None`: the memory is
     /// not counted.
     pub room: Option<Room>,
+    /// Learns whether some of the request may have reached a server.
+    pub sent: Sent,
 }
 
 /// Which parts of a [`Context`] an origin uses. The others need not be made.
@@ -68,6 +70,7 @@ impl fmt::Debug for Context {
             .field("host", &self.host)
             .field("personal", &self.personal)
             .field("room", &self.room.is_some())
+            .field("sent", &self.sent)
             .finish()
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     direct, fastcgi,
     message::{self, RequestFraming},
     peer::Peer,
+    sent::{Sent, Writing},
     upload::Outgoing,
 };
 use bytes::Bytes;
@@ -94,6 +95,8 @@ pub(crate) struct Attempt<'a> {
     /// The content it is then sent with.
     pub(crate) content: Option<&'a Bytes>,
     pub(crate) interim: Option<&'a Interim>,
+    /// Learns whether some of the request may have reached the server.
+    pub(crate) sent: &'a Sent,
     /// When the whole exchange must have ended.
     pub(crate) until: Option<Instant>,
 }
@@ -129,20 +132,7 @@ impl Attempt<'_> {
             Connection::Http2(_) => Speaks::Http2,
             Connection::FastCgi(_) => Speaks::FastCgi,
         };
-        let spare = match &connection {
-            // These give the request back.
-            Connection::Direct(_) | Connection::FastCgi(_) => None,
-            Connection::Http1(_) => self.repeatable.then(|| again(&request, self.content)),
-            // An HTTP/2 server may say that it had not begun with the request, which may then be sent again whatever
-            // its method. Short content that is still to come is kept for that as it is sent.
-            Connection::Http2(_) => {
-                let is_known = request.body().is_end_stream() || self.content.is_some();
-                if !is_known {
-                    request.body_mut().keep();
-                }
-                is_known.then(|| again(&request, self.content))
-            }
-        };
+        let spare = self.spare(&connection, &mut request);
         if self.asked.unnamed && speaks != Speaks::FastCgi {
             // RFC 9112 section 3.2 requires a name, and so does HTTP/2. Scripts are told that there is none.
             if let Ok(name) = HeaderValue::from_str(self.peer.host()) {
@@ -153,6 +143,8 @@ impl Attempt<'_> {
         if let Err(error) = message::address(&mut request, self.asked, speaks, tls) {
             return Err(unsent(request, error));
         }
+        // Dropped with the attempt, however that ends.
+        let _writing = self.begin_to_write(&connection);
         let sent = match connection {
             Connection::Direct(own) => self.send_direct(own, request).await,
             // Boxed, so that the future of a direct exchange does not become as large as these.
@@ -165,6 +157,38 @@ impl Attempt<'_> {
             Connection::FastCgi(own) => Box::pin(self.send_fastcgi(own, *request)).await,
         };
         sent.map_err(|failure| unread(failure.at(&self.peer.label).or_again(spare)))
+    }
+
+    /// Returns the request once more, if `connection` may lose one that may be sent again.
+    fn spare(
+        &self,
+        connection: &Connection,
+        request: &mut Request<Outgoing>,
+    ) -> Option<Box<Request<Outgoing>>> {
+        match connection {
+            // These give the request back.
+            Connection::Direct(_) | Connection::FastCgi(_) => None,
+            Connection::Http1(_) => self.repeatable.then(|| again(request, self.content)),
+            // An HTTP/2 server may say that it had not begun with the request, which may then be sent again whatever
+            // its method. Short content that is still to come is kept for that as it is sent.
+            Connection::Http2(_) => {
+                let is_known = request.body().is_end_stream() || self.content.is_some();
+                if !is_known {
+                    request.body_mut().keep();
+                }
+                is_known.then(|| again(request, self.content))
+            }
+        }
+    }
+
+    /// Has the request count as sent as soon as some of it may be.
+    fn begin_to_write(&self, connection: &Connection) -> Option<Writing<'_>> {
+        let written = connection.written();
+        if written.is_none() {
+            // What `h2` has taken goes out even if nobody waits for it any more.
+            self.sent.set(true);
+        }
+        written.map(|written| Writing::begin(self.sent, written))
     }
 
     /// Turns a failure over HTTP/2 into one that contains the request again, if it may be sent again.

@@ -4,7 +4,7 @@
 mod retry;
 
 use crate::{
-    Context, Error, Interim, Kind, RequestBody, Servers,
+    Context, Error, Interim, Kind, RequestBody, Sent, Servers,
     balance::{Choice, Chosen},
     body::{ResponseBody, UnderWay},
     exchange::{Attempt, ExchangeAnswer, Failure, Said, Which},
@@ -42,8 +42,8 @@ struct Fetch<'a> {
     repeatable: bool,
     /// The content it is then sent with.
     content: Option<Bytes>,
-    /// Whether some of it may have been sent already, in an attempt that failed.
-    was_sent: bool,
+    /// Whether some of it may have reached a server already.
+    sent: Sent,
     interim: Option<Interim>,
     /// When the fetch was asked for.
     began: Instant,
@@ -104,7 +104,7 @@ pub(crate) fn fetch(
         repeatable: context.repeatable
             && (context.content.is_some() || request.body().is_end_stream()),
         content: context.content,
-        was_sent: false,
+        sent: context.sent,
         interim: context.interim,
         began: bounds.began,
         now: bounds.began,
@@ -151,7 +151,8 @@ impl Fetch<'_> {
         }
         origin.budget.note(origin.at(self.now));
         let attempts = self.attempts(request).await;
-        let (answer, serving) = attempts.map_err(|error| error.having_sent_if(self.was_sent))?;
+        let (answer, serving) =
+            attempts.map_err(|error| error.having_sent_if(self.sent.was_sent()))?;
         let waited = self.now.saturating_duration_since(self.began);
         let endless_since = answer.is_endless().then(Instant::now);
         let guard = FetchGuard {
@@ -231,6 +232,7 @@ impl Fetch<'_> {
                 continue;
             }
             let serving = next.peer.serve();
+            let was_sent = self.sent.was_sent();
             let attempt = Attempt {
                 origin: self.origin,
                 peer: serving.peer(),
@@ -243,6 +245,7 @@ impl Fetch<'_> {
                 repeatable: self.repeatable,
                 content: self.content.as_ref(),
                 interim: self.interim.as_ref(),
+                sent: &self.sent,
                 until: self.until,
             };
             match attempt.make(next.request).await {
@@ -252,6 +255,9 @@ impl Fetch<'_> {
                     return Ok((answer, serving));
                 }
                 Err(failure) => {
+                    if failure.is_unsent() {
+                        self.sent.set(was_sent);
+                    }
                     let peer = Arc::clone(serving.peer());
                     drop(serving);
                     next = self.after(failure, peer, next.fresh)?;

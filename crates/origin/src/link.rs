@@ -75,6 +75,7 @@ pub(crate) struct Http1 {
     /// Whether it has carried a response before.
     pub(crate) reused: bool,
     heard: Arc<AtomicU64>,
+    written: Arc<AtomicU64>,
     ear: Ear,
     driver: Driver,
 }
@@ -83,7 +84,7 @@ impl Http1 {
     /// Puts hyper's engine on a connection that was our own, or is new.
     pub(crate) async fn over(origin: &Servers, link: direct::Link) -> Result<Self, Error> {
         let largest = origin.config.largest_head;
-        let heard = link.stream.heard();
+        let (heard, written) = (link.stream.heard(), link.stream.written());
         let mut stream = link.stream;
         stream.listen_on();
         let (stream, ear) = Driven::new(stream);
@@ -101,6 +102,7 @@ impl Http1 {
             alarm: link.alarm,
             reused: link.reused,
             heard,
+            written,
             ear,
             driver: Driver::of(&task),
         })
@@ -109,6 +111,11 @@ impl Http1 {
     /// Returns how many bytes have been received on it so far.
     pub(crate) fn heard(&self) -> u64 {
         self.heard.load(Relaxed)
+    }
+
+    /// Returns the counter of how often it was written to.
+    pub(crate) fn written(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.written)
     }
 
     /// Whether the server speaks HTTP/2 all the same.

@@ -106,11 +106,12 @@ pub(crate) enum Secured {
     Tls(Box<TlsStream<Wire>>),
 }
 
-/// A connection's bytes, counted as they arrive.
+/// A connection's bytes, counted as they arrive, and how often some went out.
 #[derive(Debug)]
 pub(crate) struct Stream {
     inner: Secured,
     heard: Arc<AtomicU64>,
+    written: Arc<AtomicU64>,
     listens: Listens,
 }
 
@@ -119,6 +120,7 @@ impl Stream {
         Self {
             inner,
             heard: Arc::default(),
+            written: Arc::default(),
             listens: Listens::No,
         }
     }
@@ -184,6 +186,19 @@ impl Stream {
     pub(crate) fn heard(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.heard)
     }
+
+    /// Returns the counter of how often it was written to, which continues likewise.
+    pub(crate) fn written(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.written)
+    }
+
+    /// Counts what came of writing. If TLS fails, some may be out.
+    fn count(&self, outcome: &Poll<io::Result<usize>>) {
+        if !matches!(outcome, Poll::Pending | Poll::Ready(Ok(0))) {
+            // There is no other writer.
+            self.written.store(self.written.load(Relaxed) + 1, Relaxed);
+        }
+    }
 }
 
 impl AsyncRead for Stream {
@@ -225,6 +240,7 @@ impl AsyncWrite for Stream {
         let inner = Pin::new(&mut this.inner);
         let written =
             on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_write(cx, bytes));
+        this.count(&written);
         this.listens.written(cx, written)
     }
 
@@ -236,6 +252,7 @@ impl AsyncWrite for Stream {
         let this = self.get_mut();
         let inner = Pin::new(&mut this.inner);
         let written = on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_write_vectored(cx, slices));
+        this.count(&written);
         this.listens.written(cx, written)
     }
 

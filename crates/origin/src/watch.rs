@@ -1,7 +1,7 @@
 //! Tasks that run beside the fetches: active health checks, and resolving names again.
 
 use crate::{
-    Error, Servers,
+    Error, Sent, Servers,
     config::{ActiveHealth, Protocol},
     exchange::{Attempt, ExchangeAnswer, Said, Which, wants_http1},
     fastcgi::{self, Complaints},
@@ -203,6 +203,7 @@ async fn ask(
         repeatable: false,
         content: None,
         interim: None,
+        sent: &Sent::default(),
         until: None,
     };
     let answer = timeout_at(began + rule.timeout, attempt.make(Box::new(request)))

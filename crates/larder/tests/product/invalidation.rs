@@ -1,7 +1,7 @@
 //! What unsafe methods invalidate (RFC 9111 section 4.4, RFC 9875), and what was under way meanwhile.
 
 use super::frames::{PREFACE, frame, literal};
-use crate::common::{Said, counted, start, start_with};
+use crate::common::{Said, counted, sample, start, start_with};
 use testkit::{Gate, Larder, Origin, Reply, wait_until};
 
 /// Every GET is answered with a count and kept; every other method with what `other` says.
@@ -148,6 +148,44 @@ fn one_that_was_never_sent_invalidates_nothing() {
         assert_eq!(refused.status, 502, "{method}");
         assert!(kept(&larder, "/page"), "{method}");
     }
+}
+
+/// Whoever ended it.
+#[test]
+fn nor_does_one_that_ends_before_any_of_it_is_sent() {
+    let (origin, larder) = start_with(
+        "limits.request_body = \"1KiB\"\n[[origin]]\nservers = \"{origin}\"\nmost_concurrent = 1\n",
+    );
+    let gate = Gate::new();
+    let held = Reply::ok().cache("no-store").hold_head(&gate);
+    origin.on("/page", |request| counted(request).cache("max-age=600"));
+    origin.reply("/held", held);
+    larder.get("/page").send();
+    let too_much = format!("800\r\n{}", "x".repeat(2048));
+    for (content, status) in [("what\r\n", 400), (&too_much, 413)] {
+        let mut client = larder.client();
+        client.send(format!(
+            "POST /page HTTP/1.1\r\nHost: example.test\r\nTransfer-Encoding: chunked\r\n\r\n{content}"
+        ));
+        assert_eq!(client.read_head().status, status);
+        assert!(kept(&larder, "/page"), "{status}");
+    }
+    let mut first = larder.get("/held").begin();
+    gate.wait_reached();
+    for (left, content) in [(1, ""), (2, "content")] {
+        let waits = larder.ask("POST", "/page").body(content).begin();
+        let queued = "larder_origin_queued{origin=\"origin\"}";
+        wait_until("it waits for a turn", || sample(&larder, queued) == 1);
+        drop(waits);
+        wait_until("it has left", || {
+            sample(&larder, "larder_clients_left_total") == left
+        });
+        assert!(kept(&larder, "/page"), "{content:?}");
+    }
+    gate.open();
+    assert_eq!(first.read().status, 200);
+    assert_eq!(origin.requests("/page"), 1);
+    assert_eq!(sample(&larder, "larder_invalidations_total"), 0);
 }
 
 #[test]

@@ -8,7 +8,10 @@ use crate::{
     link::{Http1, Http2, StreamQueue, StreamSlot},
     pool::{self, Key, Sharing, Single, StreamWish},
 };
-use std::time::Duration;
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
 use tokio::{
     task::yield_now,
     time::{Instant, timeout_at},
@@ -24,6 +27,18 @@ pub(super) enum Connection {
     Http1(Http1),
     Http2(StreamSlot),
     FastCgi(fastcgi::Link),
+}
+
+impl Connection {
+    /// Returns the counter of how often it was written to. `None`: others share it.
+    pub(super) fn written(&self) -> Option<Arc<AtomicU64>> {
+        match self {
+            Self::Direct(link) => Some(link.stream.written()),
+            Self::Http1(link) => Some(link.written()),
+            Self::FastCgi(link) => Some(link.stream.written()),
+            Self::Http2(_) => None,
+        }
+    }
 }
 
 /// Which implementation of HTTP/1.1 a request needs.

@@ -20,7 +20,7 @@ pub(crate) enum Failure {
         error: Error,
         by: u64,
     },
-    /// Some of the request may have been sent.
+    /// Some of the request may have been sent, or its content broke off before.
     Sent {
         error: Error,
         /// Whether a reused connection closed without a byte of answer, or with one that says that it came too late.
@@ -32,6 +32,14 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Whether nothing of the request was sent, or the server had not begun with it.
+    pub(crate) fn is_unsent(&self) -> bool {
+        match self {
+            Self::Unsent { .. } | Self::Refused { .. } => true,
+            Self::Sent { .. } => false,
+        }
+    }
+
     pub(crate) fn into_error(self) -> Error {
         match self {
             Self::Unsent { error, .. } | Self::Refused { error, .. } | Self::Sent { error, .. } => {

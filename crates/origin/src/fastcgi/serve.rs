@@ -45,8 +45,8 @@ pub(crate) async fn fetch(
     let mut sent = Some((body, context.room));
     let mut whole = context.content;
     let mut repeatable = context.repeatable;
-    let mut has_run = false;
     for _ in 0..=MOST_REDIRECTS {
+        let has_run = context.sent.was_sent();
         let note_run = |error: Error| error.having_sent_if(has_run);
         let found = look(cgi, head.uri.path()).await;
         let found = found.and_then(|found| unless_front_is_gone(origin, cgi, found));
@@ -74,6 +74,7 @@ pub(crate) async fn fetch(
             hash: context.hash,
             repeatable,
             content: whole.take(),
+            sent: context.sent.clone(),
             ..Context::default()
         };
         let bounds = Bounds {
@@ -85,11 +86,11 @@ pub(crate) async fn fetch(
         let Some(Elsewhere(target)) = response.extensions_mut().remove() else {
             return Ok(response);
         };
-        (repeatable, has_run) = (true, true);
-        redirect(&mut head, &target).map_err(|error| error.having_sent_if(has_run))?;
+        repeatable = true;
+        redirect(&mut head, &target).map_err(|error| error.having_sent_if(true))?;
     }
     let circle = Error::new(Kind::Malformed).because("a script's local redirects lead in a circle");
-    Err(circle.having_sent_if(has_run))
+    Err(circle.having_sent_if(true))
 }
 
 /// Returns the call that an active health check makes. `Err` says why there can be none.

@@ -33,7 +33,6 @@ impl Fetch<'_> {
         self.now = Instant::now();
         let took = self.now.saturating_duration_since(began);
         self.resolving = Duration::ZERO;
-        self.was_sent |= matches!(failure, Failure::Sent { .. });
         let may_stay = !peer.health.is_down();
         match failure {
             Failure::Unsent {

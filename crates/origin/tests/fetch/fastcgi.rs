@@ -24,7 +24,7 @@ use tokio::{
 };
 
 /// An origin whose one script runs on `server`, and has this long for its head and between two bytes.
-fn origin_of(server: &testkit::FastCgi) -> Arc<Origin> {
+pub(crate) fn origin_of(server: &testkit::FastCgi) -> Arc<Origin> {
     let root = testkit::scratch_dir();
     fs::write(root.join("index.php"), "").unwrap();
     let path = server.url();

@@ -29,7 +29,7 @@ const HTTP_1_1_REQUIRED: u8 = 13;
 
 /// What a server does with a request.
 #[derive(Clone, Copy, Debug)]
-enum Does {
+pub(crate) enum Does {
     /// Sends its content back.
     Answers,
     Resets(u8),
@@ -43,7 +43,7 @@ enum Does {
 }
 
 /// What came to a server: the connection's number, and the content.
-type Came = Rc<RefCell<Vec<(usize, usize)>>>;
+pub(crate) type Came = Rc<RefCell<Vec<(usize, usize)>>>;
 
 /// Does with each request what `plan` says of its connection's number and of how many came before.
 async fn serve(listener: TcpListener, plan: fn(usize, usize) -> Does, came: Came) {
@@ -113,7 +113,7 @@ async fn connection(
     }
 }
 
-async fn origin_that(plan: fn(usize, usize) -> Does) -> (Arc<Origin>, Came) {
+pub(crate) async fn origin_that(plan: fn(usize, usize) -> Does) -> (Arc<Origin>, Came) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut config = config([tcp(listener.local_addr().unwrap())]);
     config.protocol = Protocol::Http2;

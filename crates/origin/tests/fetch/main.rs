@@ -22,5 +22,6 @@ mod peers;
 mod pools;
 mod pools_http2;
 mod retries;
+mod sent;
 mod support;
 mod tls;

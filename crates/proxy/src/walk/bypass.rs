@@ -30,7 +30,7 @@ use answer::{Exchanged, land};
 use content::{cut, request_body, room};
 use http::{HeaderMap, Response, StatusCode, header};
 use http_body::Body as _;
-use origin::ResponseBody;
+use origin::{ResponseBody, Sent};
 use outgoing::{only_whole_is_right, outgoing, whole};
 use rules::{method::is_safe, status::ForwardReason};
 use std::{rc::Rc, sync::Arc, time::Instant};
@@ -123,13 +123,7 @@ async fn pass(
     let began = Instant::now();
     let mut asked = clock::now();
     let mut undecided = Undecided::begin(worker, ask);
-    let mut answer = exchange(worker, ask, why, fields, body).await;
-    if answer
-        .as_ref()
-        .is_err_and(|failure| !failure.may_have_arrived())
-    {
-        undecided.decided();
-    }
+    let mut answer = exchange(worker, ask, (why, undecided.sent()), fields, body).await;
     if let Some(whole) = whole
         && let Ok(response) = &answer
         && only_whole_is_right(ask, response.status(), response.headers())
@@ -138,7 +132,7 @@ async fn pass(
         drop(answer);
         asked = clock::now();
         let body = request_body(ask, RequestBody::none())?;
-        answer = exchange(worker, ask, why, whole, body).await;
+        answer = exchange(worker, ask, (why, undecided.sent()), whole, body).await;
     }
     if let Some(stale) = stand_in::instead(worker, ask, (why, began), &answer) {
         return Ok(stale);
@@ -170,11 +164,11 @@ async fn pass(
     Ok(land(worker, ask, response, upgrade, exchanged))
 }
 
-/// Sends the request as it is and returns the answer as it is.
+/// Sends the request as it is, and returns the answer as it is. `sent` learns whether some of it may have arrived.
 async fn exchange(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
-    why: Bypassed,
+    (why, sent): (Bypassed, Sent),
     fields: HeaderMap,
     body: origin::RequestBody,
 ) -> Result<Response<ResponseBody>, Failure> {
@@ -185,6 +179,7 @@ async fn exchange(
             && ask.method.is_idempotent()
             && !outbound::is_overridden(&ask.fields),
         room,
+        sent,
         ..outbound::context(ask, || means_application(ask, why))
     };
     let answer = ask.policy().origin.fetch(request, context).await;
