@@ -85,11 +85,14 @@ impl Error {
         self.was_sent
     }
 
-    /// Whether nobody was asked: the fetch got no turn, no server that may be asked is healthy, or there are no upgrades,
-    /// and no attempt before that had sent anything.
+    /// Whether nobody was asked: the fetch got no turn, no server that may be asked is healthy, there are no upgrades, or
+    /// the request's content broke off, and nothing had been sent before.
     pub(crate) fn asked_nobody(&self) -> bool {
         let is_unasked = self.kind.is_of_the_queue()
-            || matches!(self.kind, Kind::NoHealthyServer | Kind::NoUpgrade);
+            || matches!(
+                self.kind,
+                Kind::NoHealthyServer | Kind::NoUpgrade | Kind::RequestBody
+            );
         is_unasked && !self.was_sent
     }
 

@@ -73,6 +73,8 @@ mod tests {
             (Kind::QueueTimeout, false, 0),
             (Kind::QueueTimeout, true, 1),
             (Kind::NoUpgrade, false, 0),
+            (Kind::RequestBody, false, 0),
+            (Kind::RequestBody, true, 1),
             (Kind::Refused, false, 1),
         ] {
             let counts = latency::Counts::default();

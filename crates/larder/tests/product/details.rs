@@ -24,6 +24,7 @@ fn what_is_wrong_with_a_request() {
          [[route]]\npath = \"/no\"\nrefuse = \"410\"\n",
     );
     let (many, long) = ("X: 1\r\n".repeat(30), "x".repeat(40_000));
+    let loops = ["1.1 larder"; 8].join(", ");
     for (bytes, status, detail) in [
         ("GET / HTTP/1.1\r\n\r\n".to_owned(), 400, "host-missing"),
         ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n".to_owned(), 400, "host-repeated"),
@@ -67,14 +68,26 @@ fn what_is_wrong_with_a_request() {
             413,
             "request-body-too-large",
         ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n".to_owned(),
+            400,
+            "request-body",
+        ),
+        (format!("GET / HTTP/1.1\r\nHost: a\r\nVia: {loops}\r\n\r\n"), 508, "loop"),
     ] {
         assert_eq!(told(&larder, &bytes), (status, detail.to_owned()), "{bytes}");
     }
+    assert!(origin.all().is_empty());
+    // Nor is anybody told that somebody was asked.
+    let figures = larder.admin_get("/metrics").send().text();
+    let asked = [
+        "larder_forwarded_total{",
+        "larder_origin_latency_seconds_count{",
+    ];
+    let mut figures = figures.lines();
     assert!(
-        origin
-            .all()
-            .iter()
-            .all(|request| request.head.start.starts_with("POST"))
+        figures
+            .all(|line| !asked.iter().any(|name| line.starts_with(name)) || line.ends_with(" 0"))
     );
 }
 

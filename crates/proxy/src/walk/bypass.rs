@@ -75,6 +75,12 @@ pub async fn bypass(
 /// The outcome of a request that went to its origin at `began` and got no answer.
 fn failed(why: Bypassed, failure: &Failure, began: Instant) -> Outcome {
     match failure {
+        // Its content broke off before any of it was sent.
+        Failure::Origin(error)
+            if error.kind() == origin::Kind::RequestBody && !error.was_sent() =>
+        {
+            Outcome::failed(failure.clone())
+        }
         Failure::Origin(_) => Outcome {
             detail: Some(Detail::Failed(failure.clone())),
             origin_time: (!failure.asked_nobody()).then(|| began.elapsed()),

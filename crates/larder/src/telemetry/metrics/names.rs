@@ -78,7 +78,7 @@ metrics! {
     ORIGIN_ERRORS = Counter "larder_origin_errors"
         [] "Fetches that gave no usable answer: refused, timed out, rejected by the queue, or broken off while being stored";
     ORIGIN_LATENCY = Histogram "larder_origin_latency_seconds"
-        ["origin"] "Time from a request to the final head of the origin's answer, or to its failure, including time in the queue. Requests for which no server was asked, because their turn did not come or no server is healthy, are not counted";
+        ["origin"] "Time from a request to the final head of the origin's answer, or to its failure, including time in the queue. Requests for which no server was asked, because their turn did not come, no server is healthy, or their content was malformed or too large, are not counted";
     EVICTIONS = Counter "larder_evictions"
         [] "Cache keys evicted from memory to make room";
     CACHE_KEYS = Gauge "larder_cache_keys"

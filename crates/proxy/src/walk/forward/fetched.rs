@@ -5,6 +5,7 @@ use crate::{
     body::ReplyBody,
     cache::Worker,
     clock,
+    error::Failure,
     outcome::{Detail, Outcome},
     walk::{
         deliver,
@@ -124,6 +125,10 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
         Landing::Raw { kept, .. } => {
             let left = kept.as_ref().ok().copied().flatten();
             (kept.is_ok(), left.map(status::ttl), kept.clone().err())
+        }
+        // It was refused before an origin was asked (`Fetch::begin`).
+        Landing::Failed(failure @ (Failure::BadRequest(_) | Failure::Loop)) => {
+            return Outcome::failed(failure.clone());
         }
         Landing::Failed(failure) => {
             let detail = Some(Detail::Failed(failure.clone()));
