@@ -156,7 +156,7 @@ impl Attempt<'_> {
             }
             Connection::FastCgi(own) => Box::pin(self.send_fastcgi(own, *request)).await,
         };
-        sent.map_err(|failure| unread(failure.at(&self.peer.label).or_again(spare)))
+        sent.map_err(|failure| self.after_http1(failure, spare))
     }
 
     /// Returns the request once more, if `connection` may lose one that may be sent again.
@@ -165,14 +165,17 @@ impl Attempt<'_> {
         connection: &Connection,
         request: &mut Request<Outgoing>,
     ) -> Option<Box<Request<Outgoing>>> {
+        let is_known = request.body().is_end_stream() || self.content.is_some();
         match connection {
             // These give the request back.
             Connection::Direct(_) | Connection::FastCgi(_) => None,
-            Connection::Http1(_) => self.repeatable.then(|| again(request, self.content)),
+            Connection::Http1(_) => {
+                let may_be_unread = self.has_no_choice() && is_known;
+                (self.repeatable || may_be_unread).then(|| again(request, self.content))
+            }
             // An HTTP/2 server may say that it had not begun with the request, which may then be sent again whatever
             // its method. Short content that is still to come is kept for that as it is sent.
             Connection::Http2(_) => {
-                let is_known = request.body().is_end_stream() || self.content.is_some();
                 if !is_known {
                     request.body_mut().keep();
                 }
@@ -191,6 +194,26 @@ impl Attempt<'_> {
         written.map(|written| Writing::begin(self.sent, written))
     }
 
+    /// Whether the server was offered HTTP/1.1 alone, which it may not speak.
+    fn has_no_choice(&self) -> bool {
+        self.asked.upgrade.is_some() && self.origin.may_share()
+    }
+
+    /// Turns a failure over HTTP/1.1 into one that contains the request again, if it may be sent again. A server that
+    /// answers in HTTP/2 to a request for an upgrade has not read it: that may always go elsewhere.
+    fn after_http1(&self, failure: Failure, spare: Option<Box<Request<Outgoing>>>) -> Failure {
+        match (failure.at(&self.peer.label), spare) {
+            (Failure::Sent { error, .. }, Some(request)) if error.kind() == Kind::NoUpgrade => {
+                Failure::Unsent {
+                    request,
+                    error,
+                    stale: false,
+                }
+            }
+            (failure, spare) => failure.or_again(spare.filter(|_| self.repeatable)),
+        }
+    }
+
     /// Turns a failure over HTTP/2 into one that contains the request again, if it may be sent again.
     fn after_http2(&self, failure: Failure, spare: Option<Box<Request<Outgoing>>>) -> Failure {
         match (failure.at(&self.peer.label), spare) {
@@ -203,22 +226,6 @@ impl Attempt<'_> {
             }
             (failure, spare) => failure.or_again(spare.filter(|_| self.repeatable)),
         }
-    }
-}
-
-/// A server that answers in HTTP/2 to a request for an upgrade has not read it: that may always go elsewhere.
-fn unread(failure: Failure) -> Failure {
-    match failure {
-        Failure::Sent {
-            error,
-            again: Some(request),
-            ..
-        } if error.kind() == Kind::NoUpgrade => Failure::Unsent {
-            request,
-            error,
-            stale: false,
-        },
-        failure => failure,
     }
 }
 

@@ -71,8 +71,6 @@ impl Attempt<'_> {
         let before = link.heard();
         let wait = self.wait(&request, Instant::now());
         let upload = Upload::of(&request);
-        // It was offered HTTP/1.1 alone, which it may not speak.
-        let had_no_choice = self.asked.upgrade.is_some() && self.origin.may_share();
         let is_head = request.method() == Method::HEAD;
         let may_leave_content = message::may_be_left_unread(&request);
         let leave = message::expects_continue(request.headers()).then(Leave::default);
@@ -95,7 +93,7 @@ impl Attempt<'_> {
         let response = waited.map_err(|lost| {
             let stale = link.reused && link.heard() == before;
             let told = failure(lost, stale);
-            if had_no_choice && link.hears_http2() {
+            if self.has_no_choice() && link.hears_http2() {
                 told.map(|error| Error::new(Kind::NoUpgrade).because(error))
             } else {
                 told

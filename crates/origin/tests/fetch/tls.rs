@@ -286,14 +286,17 @@ fn a_server_that_speaks_http2_unasked_to_an_upgrade_does_not_fail() {
         for _ in 0..4 {
             let asked = origin.fetch(upgrade_to("websocket", "/"), Context::default());
             assert_eq!(asked.await.map(drop).unwrap_err().kind(), Kind::NoUpgrade);
-            // RFC 9110 section 7.8: a wish for another protocol may be ignored.
-            let twice = Context {
-                repeatable: true,
-                ..Context::default()
-            };
-            let ignored = origin.fetch(upgrade("/"), twice);
-            let ignored = read(ignored.await.unwrap()).await.unwrap();
-            assert_eq!(ignored.text(), "HTTP/2.0");
+            // RFC 9110 section 7.8: a wish for another protocol may be ignored, and who has not read a request may be sent it
+            // again whatever it asks for.
+            for repeatable in [true, false] {
+                let context = Context {
+                    repeatable,
+                    ..Context::default()
+                };
+                let ignored = origin.fetch(upgrade("/"), context);
+                let ignored = read(ignored.await.unwrap()).await.unwrap();
+                assert_eq!(ignored.text(), "HTTP/2.0");
+            }
         }
         assert_eq!(get(&origin, "/version").await.unwrap().text(), "HTTP/2.0");
         let server = &origin.report().servers[0];
@@ -328,6 +331,31 @@ fn a_malformed_answer_to_an_upgrade_is_a_failure_of_the_server() {
                 (3, false),
                 "{protocol:?}"
             );
+        });
+    }
+}
+
+/// Unless it may be sent twice (RFC 9110 section 9.2.2): who answers over HTTP/1.1 may have done what it asks for.
+#[test]
+fn an_upgrade_that_was_read_goes_nowhere_else() {
+    let authority = Authority::new(&["127.0.0.1"]);
+    for (repeatable, asked) in [(false, 1), (true, 2)] {
+        work(async {
+            let one = answers_nonsense(&authority, &[b"http/1.1"]).await;
+            let other = answers_nonsense(&authority, &[b"http/1.1"]).await;
+            let mut config = config([tcp(one), tcp(other)]);
+            config.tls = Some(trusting(authority.file()));
+            config.protocol = Protocol::Auto;
+            let origin = Origin::new(config).unwrap();
+            let context = Context {
+                repeatable,
+                ..Context::default()
+            };
+            let ended = origin.fetch(upgrade("/"), context).await;
+            assert_eq!(ended.map(drop).unwrap_err().kind(), Kind::Malformed);
+            let servers = origin.report().servers;
+            let failures: u64 = servers.iter().map(|server| server.failures).sum();
+            assert_eq!(failures, asked, "repeatable: {repeatable}");
         });
     }
 }
