@@ -4,18 +4,18 @@ mod broken;
 mod following;
 mod reply;
 mod transit;
+mod unstored;
 
 pub use reply::ReplyBody;
 pub use transit::counted;
+pub use unstored::Unstored;
 
 use crate::{compress::Recoded, listen::Splices, walk::esi::Composer};
 use bytes::Bytes;
 use following::Following;
 use http::HeaderMap;
-use http_body::{Body, SizeHint};
-use origin::ResponseBody;
+use http_body::SizeHint;
 use std::{
-    pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
 };
@@ -42,7 +42,7 @@ pub enum Content {
     /// A fill that is followed while it is written.
     Following(Following),
     /// Content straight from the origin.
-    Origin(ResponseBody),
+    Origin(Unstored),
     /// Nothing more, but the origin's trailers.
     Trailers(Box<HeaderMap>),
     /// A page composed while its fragments arrive.
@@ -133,7 +133,7 @@ impl Content {
     /// waiting. If that may still come, `context` is woken when it does.
     pub(crate) fn holds_turn(&self, context: &Context<'_>) -> bool {
         match self {
-            Self::Origin(body) => !body.is_end_stream(),
+            Self::Origin(body) => !body.is_ended(),
             Self::Following(following) => following.may_hold_up(context),
             Self::Recoded(recoded) => recoded.content().holds_turn(context),
             Self::Passing(passing) => passing.0.holds_turn(context),
@@ -161,7 +161,7 @@ impl Content {
         }
     }
 
-    /// See [`ResponseBody::unread`].
+    /// See [`Unstored::unread`].
     pub(crate) fn unread(&self) -> u64 {
         match self {
             Self::Origin(body) => body.unread(),
@@ -244,7 +244,7 @@ impl Content {
                 }))
             }
             Self::Origin(body) => {
-                let frame = ready!(Pin::new(&mut *body).poll_frame(context));
+                let frame = ready!(body.poll(context));
                 let Some(frame) = frame.transpose()? else {
                     return Poll::Ready(None);
                 };
@@ -268,7 +268,7 @@ impl Content {
             Self::Stored(stored) => stored.body.length() == Some(0),
             Self::Pieces(pieces) | Self::Spliced(pieces, _) => pieces.left() == 0,
             Self::Following(following) => following.left() == Some(0),
-            Self::Origin(body) => body.is_end_stream(),
+            Self::Origin(body) => body.is_ended(),
             Self::Missing | Self::Trailers(_) | Self::Composed(_) => false,
             Self::Recoded(recoded) => recoded.is_ended(),
             Self::Passing(passing) => passing.0.is_ended(),

@@ -118,10 +118,7 @@ impl Failure {
     /// origin's fault, and what is refused is no failure.
     pub fn is_the_origins(&self) -> bool {
         match self {
-            Self::Origin(error) => !matches!(
-                error.kind(),
-                origin::Kind::RequestBody | origin::Kind::Outside | origin::Kind::NoUpgrade
-            ),
+            Self::Origin(error) => is_of_the_origin(error.kind()),
             Self::UnaskedSwitch | Self::Unasked | Self::BadPart => true,
             Self::BadRequest(_)
             | Self::MethodNotAllowed
@@ -202,6 +199,12 @@ impl Failure {
             Self::Origin(error) => error.kind().detail(),
         }
     }
+}
+
+/// Whether the origin, or the way to it, is the cause of a failure of this kind.
+pub fn is_of_the_origin(kind: origin::Kind) -> bool {
+    use origin::Kind;
+    !matches!(kind, Kind::RequestBody | Kind::Outside | Kind::NoUpgrade)
 }
 
 /// Returns the status for a failed fetch (RFC 9110 sections 15.6.3 to 15.6.5): a bad answer, no capacity, or too late.

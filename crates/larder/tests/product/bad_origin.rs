@@ -344,6 +344,38 @@ fn a_304_that_nobody_asked_for_is_not_an_answer() {
     }
 }
 
+/// Whether it is stored, passes by itself, or is a part of a page.
+#[test]
+fn an_answer_that_breaks_off_is_counted_once() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\nretry.attempts = 0\npassive.failures = 0\n\
+         [[route]]\npath = \"/uncached\"\ncache = false\n",
+    );
+    let half = |cache| Reply::ok().cache(cache).length(10).body("half").cut();
+    origin.reply("/stored", half("max-age=60"));
+    origin.reply("/uncached", half("max-age=60"));
+    origin.reply("/passes", half("no-store"));
+    let page = Reply::ok().body("<esi:include src=\"/passes\" onerror=\"continue\"/>");
+    let page = page.cache("max-age=60").header("Content-Type", "text/html");
+    origin.reply(
+        "/page",
+        page.header("Surrogate-Control", "content=\"ESI/1.0\""),
+    );
+    for (count, method, path) in [
+        (1, "GET", "/stored"),
+        (2, "GET", "/uncached"),
+        (3, "GET", "/passes"),
+        (4, "POST", "/passes"),
+        (5, "GET", "/page"),
+    ] {
+        larder.ask(method, path).send();
+        wait_until("it is counted", || {
+            sample(&larder, "larder_origin_errors_total") == count
+        });
+    }
+    assert_eq!(origin.requests("/passes"), 3);
+}
+
 /// Whatever it was asked: nobody gets half an answer, or none, for a whole one.
 #[test]
 fn an_origin_that_answers_what_it_was_not_asked_has_failed() {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::sample::WakeFlag;
-use std::{sync::Arc, task::Waker};
+use http_body::Body as _;
+use std::{pin::Pin, sync::Arc, task::Waker};
 use store::{
     Budget,
     fill::{Fill, Writer},

@@ -76,7 +76,7 @@ metrics! {
     PURGES_DENIED = Counter "larder_client_purges_denied"
         [] "Purges by clients that may not purge";
     ORIGIN_ERRORS = Counter "larder_origin_errors"
-        [] "Fetches that gave no usable answer: refused, timed out, rejected by the queue, or broken off while being stored";
+        [] "Fetches that gave no usable answer: refused, timed out, broken off, or rejected by the queue";
     ORIGIN_LATENCY = Histogram "larder_origin_latency_seconds"
         ["origin"] "Time from a request to the final head of the origin's answer, or to its failure, including time in the queue. Requests for which no server was asked, because their turn did not come, no server is healthy, or their content was malformed or too large, are not counted";
     EVICTIONS = Counter "larder_evictions"
@@ -212,7 +212,7 @@ metrics! {
     SERVER_ACTIVE = Gauge "larder_server_active" ["origin", "server"]
         "Fetches under way to a server, over all of its addresses";
     SERVER_FAILURES = Counter "larder_server_failures" ["origin", "server"]
-        "Failures of a server since the configuration was loaded";
+        "Failures of a server since the configuration was loaded. Content that outlasts timeouts.whole is none: its reader may have been slow";
     LOG_LOST = Counter "larder_log_lost"
         [] "Access log records lost because the writer did not keep up, or the file could not take more";
     BUILD = Gauge "larder_build_info" ["version"]

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     ask::{Ask, Upgrade},
-    body::{Content, ReplyBody},
+    body::{Content, ReplyBody, Unstored},
     cache::Worker,
     error::Failure,
     outcome::{Detail, Outcome, bump},
@@ -88,11 +88,11 @@ pub(super) fn land(
             Post::Passed(body, why) => {
                 let says_more = !matches!(why, Detail::NotStored(NotStorable::Method));
                 outcome.detail = outcome.detail.or(says_more.then_some(why));
-                Content::Origin(body)
+                Content::Origin(Unstored::new(body, &worker.counters))
             }
         }
     } else {
-        Content::Origin(body)
+        Content::Origin(Unstored::new(body, &worker.counters))
     };
     pass_on(worker, ask, head, content, &outcome)
 }

@@ -2,7 +2,6 @@
 
 use crate::{
     ask::Ask,
-    body::Content,
     cache::Worker,
     clock,
     error::Failure,
@@ -59,7 +58,7 @@ impl Fetch<'_> {
             self.remember_unkept(StatusCode::INTERNAL_SERVER_ERROR, &why, false);
             Landing::Raw {
                 head,
-                content: Content::Origin(body),
+                content: self.unstored(body),
                 kept: Err(why),
                 pump: None,
             }

@@ -1,7 +1,7 @@
 //! Answers that are not stored: what is remembered of them, and which stored responses they show to be out of date.
 
 use crate::{
-    body::Content,
+    body::{Content, Unstored},
     hit_for_miss::{Asker, Unshared},
     outcome::Detail,
     walk::{
@@ -56,6 +56,11 @@ impl Fetch<'_> {
         }
     }
 
+    /// Returns content that goes out as it comes, without being stored.
+    pub fn unstored(&self, body: ResponseBody) -> Content {
+        Content::Origin(Unstored::new(body, &self.worker.counters))
+    }
+
     /// Lets the origin's answer go out as it came, without storing it, for the reason `why`. That is remembered for its
     /// key. If the answer shows that stored responses are out of date, they are withdrawn.
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
@@ -63,7 +68,7 @@ impl Fetch<'_> {
         self.remember_unkept(head.status, &why, has_length);
         Landing::Raw {
             head,
-            content: Content::Origin(body),
+            content: self.unstored(body),
             kept: Err(why),
             pump: None,
         }
