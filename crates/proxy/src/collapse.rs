@@ -94,8 +94,23 @@ pub struct Flights {
 /// The flights whose keys fall into one shard.
 type Shard = HashMap<Box<[u8]>, Flying>;
 
-/// Tells followers the state of their flight. The first follower creates the channel: most flights have none.
-type Word = Arc<OnceLock<watch::Sender<FlightStatus>>>;
+/// What a flight tells its followers.
+type Word = Arc<Told>;
+
+#[derive(Debug, Default)]
+struct Told {
+    /// Its state. The first follower creates the channel: most flights have none.
+    status: OnceLock<watch::Sender<FlightStatus>>,
+    /// When its leader went on to the origin. Before that, it may wait for another node's fetch.
+    asked: OnceLock<Instant>,
+}
+
+impl Told {
+    fn status(&self) -> &watch::Sender<FlightStatus> {
+        self.status
+            .get_or_init(|| watch::Sender::new(FlightStatus::Flying))
+    }
+}
 
 #[derive(Debug)]
 struct Flying {
@@ -111,11 +126,9 @@ struct Flying {
 
 impl Flying {
     fn follower(&self) -> Follower {
-        let word = self
-            .word
-            .get_or_init(|| watch::Sender::new(FlightStatus::Flying));
         Follower {
-            status: word.subscribe(),
+            status: self.word.status().subscribe(),
+            word: self.word.clone(),
             began: self.began,
             _interest: self.fill.interest(),
         }
@@ -219,7 +232,8 @@ impl Flights {
             content_type: &[],
             tags: Vec::new(),
         };
-        let brings = word.get().and_then(|word| word.borrow().brought().cloned());
+        let told = word.status.get();
+        let brings = told.and_then(|told| told.borrow().brought().cloned());
         // The tags of what it validates, or already brings, are known too.
         let mut known = validates.into_iter().chain(brings);
         let is_outdated = log.has_touched(&label) || known.any(|one| is_purged(log, key, &one));

@@ -259,6 +259,38 @@ fn a_refresh_under_way_is_not_begun_again_by_who_wants_a_part() {
     gate.open();
 }
 
+/// Their patience is for a fetch that has begun.
+#[test]
+fn who_waits_for_another_node_with_others_does_not_lose_patience() {
+    let (first, rest) = (Gate::new(), Gate::new());
+    let redis = Redis::start();
+    let url = redis.url();
+    let site = Site::at(redis, &url, "[defaults]\ncollapse_wait = \"50ms\"\n");
+    let gates = (first.clone(), rest.clone());
+    site.origin
+        .on("/page", move |request| page(request).hold_head(&gates.0));
+    site.origin
+        .on("/other", move |request| page(request).hold_head(&gates.1));
+    let ask = |node: usize, path| ask_as(&site.nodes[node], path, "a").begin();
+    let mut clients = vec![ask(0, "/page")];
+    first.wait_reached();
+    clients.extend((0..8).map(|_| ask(1, "/page")));
+    let mut others = vec![ask(1, "/other")];
+    rest.wait_reached();
+    others.push(ask(1, "/other"));
+    // It follows a fetch of its own node, and has lost its patience by now.
+    rest.wait_reached_by(2);
+    first.open();
+    for mut client in clients {
+        assert_eq!(client.read().text(), "a");
+    }
+    assert_eq!(site.origin.requests("/page"), 1);
+    rest.open();
+    for mut client in others {
+        client.read();
+    }
+}
+
 /// As if it had been in the node's own memory.
 #[test]
 fn what_is_found_stale_elsewhere_is_refreshed() {

@@ -2,12 +2,16 @@
 
 use super::{Errand, FlightStatus, Flights, Seat, Word};
 use crate::error::Failure;
-use std::{mem, sync::Arc, time::Instant};
+use std::{
+    mem,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use store::{
     Stored,
     fill::{Fill, Interest},
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, time::timeout};
 
 /// A flight, held by its leader.
 #[derive(Debug)]
@@ -29,6 +33,7 @@ pub struct LastWord(Word);
 #[derive(Debug)]
 pub struct Follower {
     pub(super) status: watch::Receiver<FlightStatus>,
+    pub(super) word: Word,
     pub(super) began: Instant,
     pub(super) _interest: Interest,
 }
@@ -46,10 +51,13 @@ impl Flight {
 
     /// Tells present and later followers of a part that is on its way.
     pub fn tell(&self, part: Arc<Stored>) {
-        let word = self
-            .word
-            .get_or_init(|| watch::Sender::new(FlightStatus::Flying));
-        word.send_replace(FlightStatus::PartComing(part));
+        let told = self.word.status();
+        told.send_replace(FlightStatus::PartComing(part));
+    }
+
+    /// Notes that its leader goes on to the origin now: until then it may have waited for another node's fetch.
+    pub fn asks_origin(&self) {
+        let _ = self.word.asked.set(Instant::now());
     }
 
     /// Goes on as the flight for `now`, and no longer for `before`, with which its key begins: it is known by now what
@@ -89,8 +97,8 @@ impl Flight {
         }
         self.leave();
         // Nobody can join any more: if there is no channel by now, there are no followers.
-        if let Some(word) = self.word.get() {
-            word.send_if_modified(|told| {
+        if let Some(told) = self.word.status.get() {
+            told.send_if_modified(|told| {
                 let is_open = !matches!(told, FlightStatus::Failed(_));
                 if is_open {
                     *told = status;
@@ -122,16 +130,16 @@ impl LastWord {
     /// Tells that the body of what has landed is about to break off. A follower that has not found it yet would find
     /// nothing, and would ask the origin on its own.
     pub fn failed(&self, failure: &Failure) {
-        if let Some(word) = self.0.get() {
-            word.send_replace(FlightStatus::Failed(failure.clone()));
+        if let Some(told) = self.0.status.get() {
+            told.send_replace(FlightStatus::Failed(failure.clone()));
         }
     }
 
     /// Hands over what has landed, as it has come whole and is about to leave the store. A follower that has not found
     /// it yet would find nothing either.
     pub fn brought(&self, unkept: Arc<Stored>) {
-        if let Some(word) = self.0.get() {
-            word.send_replace(FlightStatus::Unkept(unkept));
+        if let Some(told) = self.0.status.get() {
+            told.send_replace(FlightStatus::Unkept(unkept));
         }
     }
 }
@@ -140,6 +148,23 @@ impl Follower {
     /// Returns when the flight began: nothing was asked of the origin before.
     pub const fn began(&self) -> Instant {
         self.began
+    }
+
+    /// Waits for [news](Self::next_status) for at most `patience`, from when the origin was asked or from now, whichever
+    /// is later. `None`: it takes longer. As long as the leader itself waits for another node, whose `lease` limits that,
+    /// all wait with it: otherwise each would fetch alone just when it begins.
+    pub async fn next_status_within(&mut self, patience: Duration) -> Option<FlightStatus> {
+        let mut left = patience;
+        loop {
+            if let Ok(status) = timeout(left, self.next_status()).await {
+                return Some(status);
+            }
+            let asked = self.word.asked.get();
+            left = asked.map_or(patience, |asked| patience.saturating_sub(asked.elapsed()));
+            if left.is_zero() {
+                return None;
+            }
+        }
     }
 
     /// Waits for news of the flight: it has landed, or a part is coming.

@@ -21,7 +21,6 @@ use crate::{
 use http::Response;
 use rules::status::Handled;
 use std::rc::Rc;
-use tokio::time::timeout;
 
 /// Waits for the flight and takes what it has brought.
 ///
@@ -36,8 +35,9 @@ pub async fn follow(
     mut follower: Follower,
     history: History,
 ) -> Result<Response<ReplyBody>, FollowerFallback> {
-    match timeout(ask.policy().collapse_wait, follower.next_status()).await {
-        Ok(
+    let patience = ask.policy().collapse_wait;
+    match follower.next_status_within(patience).await {
+        Some(
             status @ (FlightStatus::OtherVariant
             | FlightStatus::Fetched(_)
             | FlightStatus::PartComing(_)
@@ -54,16 +54,16 @@ pub async fn follow(
                 (found, _) => collapsed(worker, ask, need, (status, found)),
             }
         }
-        Ok(FlightStatus::Overtaken | FlightStatus::FoundHere) => {
+        Some(FlightStatus::Overtaken | FlightStatus::FoundHere) => {
             found_meanwhile(worker, ask, need).await
         }
-        Ok(FlightStatus::Failed(failure)) => failed(worker, ask, need, failure, history),
-        Ok(FlightStatus::Stale(why)) => match land::instead(worker, ask, &need, why) {
+        Some(FlightStatus::Failed(failure)) => failed(worker, ask, need, failure, history),
+        Some(FlightStatus::Stale(why)) => match land::instead(worker, ask, &need, why) {
             Some(landing) => Ok(answer(worker, ask, &need, followed(landing))),
             // It was purged meanwhile, or is not for this request.
             None => Err(FollowerFallback::Together(need)),
         },
-        Ok(FlightStatus::Released | FlightStatus::Flying) | Err(_) => {
+        Some(FlightStatus::Released | FlightStatus::Flying) | None => {
             Err(FollowerFallback::Alone(need))
         }
     }

@@ -134,6 +134,7 @@ async fn ask_below(
     match below::look_up_shared(worker, ask, need, Role::Leader(flight)).await {
         SharedLookup::Hit(hit) => not_fetched(Landing::Found(Box::new(hit))),
         SharedLookup::Need(need, lease) => {
+            flight.asks_origin();
             fetch::fetch(worker, ask, &need, Some(writer), lease).await
         }
     }
