@@ -91,6 +91,11 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// The origin's `Date`; `None` if it gave none. `Date` has whole seconds, and a time of receipt hardly ever has.
+    pub const fn date_of_origin(&self) -> Option<Time> {
+        let is_of_origin = self.date.as_millis().is_multiple_of(1000);
+        if is_of_origin { Some(self.date) } else { None }
+    }
     /// The current age at `now` (RFC 9111 section 4.2.3).
     ///
     /// If the response was received after `now`, a clock was set back, or is behind that of another node. Nobody knows

@@ -17,7 +17,7 @@ use crate::{Body, Fields, Stored, Variant, purge::Tags};
 use ::bytes::Bytes;
 use bytes::Out;
 use http::StatusCode;
-use rules::{freshness::Facts, partial::Spans, time::Time};
+use rules::{freshness::Facts, partial::Spans};
 
 pub(crate) use view::View;
 
@@ -157,16 +157,6 @@ impl Head {
     /// The number up to which no purge covered it when it was written, in the log of the node that wrote it.
     pub fn checked(&self) -> u64 {
         self.rest.checked
-    }
-
-    /// When the response was received, by the clock of the node that received it.
-    pub fn received(&self) -> Time {
-        self.rest.facts.response_time
-    }
-
-    /// Whether it is an origin's failure.
-    pub fn is_failure(&self) -> bool {
-        self.rest.facts.is_failure
     }
 
     /// The tags by which it is purged.

@@ -102,6 +102,7 @@ mod metrics;
 mod nodes;
 mod nodes_apart;
 mod nodes_confirmed;
+mod nodes_dates;
 mod nodes_defaults;
 mod nodes_disk;
 mod nodes_failover;

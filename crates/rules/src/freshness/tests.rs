@@ -106,6 +106,34 @@ fn the_initial_age_of_rfc_9111_section_4_2_3() {
     }
 }
 
+/// Where the time of receipt stands for `Date` (RFC 9110 section 6.6.1), it is not the origin's.
+#[test]
+fn a_date_is_the_origins_if_it_gave_one() {
+    let received = Time::from_millis(NOW.as_millis() + 250);
+    for (lines, expected) in [
+        (vec![("date", date(0))], Some(NOW)),
+        (
+            vec![("date", date(-60))],
+            Some(Time::from_secs(NOW.as_secs() - 60)),
+        ),
+        (vec![("date", "today".to_owned())], None),
+        (vec![], None),
+    ] {
+        let (fields, site) = (fields(&lines), Site::default());
+        let (directives, _) = directives::response(&fields, &[]);
+        let facts = facts(
+            StatusCode::OK,
+            &fields,
+            &directives,
+            false,
+            &site,
+            received,
+            received,
+        );
+        assert_eq!(facts.date_of_origin(), expected, "{lines:?}");
+    }
+}
+
 #[test]
 fn fresh_is_lifetime_greater_than_age() {
     let facts = judge(

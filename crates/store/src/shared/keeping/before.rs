@@ -2,14 +2,16 @@
 
 use super::{Passed, rival::There};
 use crate::{
-    codec,
+    Body,
+    codec::Head,
     shared::{
         Inner,
         guard::Failed,
-        record::{self, ChunkSet},
+        record::{self, ChunkSet, Entry},
         remote::{Kind, Read},
     },
 };
+use bytes::Bytes;
 
 /// What a record held before it was written again.
 #[derive(Default)]
@@ -39,16 +41,23 @@ impl Inner {
             .filter_map(|entry| entry.place.chunks())
             .collect();
         let of_key = entries.into_iter().filter_map(|entry| {
-            let head = codec::Head::decode(&entry.head).ok()?;
+            let head = Head::decode(&entry.head).ok()?;
             let checked = self.guard.remote().sequence(self.log(), entry.position)?;
             let is_good = *head.key == *key && !self.log().refuses(key, None, checked);
-            is_good.then(|| There {
-                received: head.received(),
-                is_failure: head.is_failure(),
-                entry,
-            })
+            is_good.then(|| self.there(key, entry, head, checked))
         });
         let there = of_key.collect();
         Ok(Before { there, sets })
+    }
+
+    /// The variant of `key` with this head; `checked`: the number of this node's log up to which no purge covers it.
+    fn there(&self, key: &[u8], entry: Entry, head: Head, checked: u64) -> There {
+        let nothing = Body::Whole(Bytes::new());
+        let stored = head.stored(nothing, Some(checked), self.log().tags());
+        There {
+            entry,
+            facts: stored.facts,
+            standing: self.log().standing(key, &stored),
+        }
     }
 }
