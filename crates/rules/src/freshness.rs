@@ -96,6 +96,7 @@ impl Facts {
         let is_of_origin = self.date.as_millis().is_multiple_of(1000);
         if is_of_origin { Some(self.date) } else { None }
     }
+
     /// The current age at `now` (RFC 9111 section 4.2.3).
     ///
     /// If the response was received after `now`, a clock was set back, or is behind that of another node. Nobody knows
