@@ -117,7 +117,7 @@ impl Variants {
 
     /// Whether a later fetch brought what `new` would replace, or one of several variants where `new` is for everybody: the
     /// application has learned meanwhile that its answers differ.
-    pub(crate) fn supersedes(&self, new: &Stored) -> bool {
+    pub fn supersedes(&self, new: &Stored) -> bool {
         let gained = |held: &Arc<Stored>| {
             new.variant.is_none() && held.variant.is_some() && held.is_of_later_fetch(new)
         };

@@ -289,3 +289,32 @@ fn what_was_overtaken_is_not_written() {
     assert!(answer.hit(), "{}", answer.said());
     assert_eq!(answer.text(), "new");
 }
+
+/// Of what has outdone it, the disk may have nothing.
+#[test]
+fn nor_is_what_a_later_answer_with_a_vary_has_outdone_while_it_came() {
+    let gate = testkit::Gate::new();
+    let held = gate.clone();
+    let site = Site::with(move |request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=1000")
+            .length(6)
+            .body("old")
+            .hold(&held)
+            .body("old"),
+        _ => Reply::ok()
+            .cache("max-age=1000")
+            .header("Vary", "X-V")
+            .body("new"),
+    });
+    let larder = site.start();
+    let mut late = larder.get("/").begin();
+    let mut answer = late.read_head();
+    let reload = larder.get("/").header("Cache-Control", "no-cache");
+    assert_eq!(reload.send().text(), "new");
+    gate.open();
+    late.read_content(&mut answer);
+    assert_eq!(answer.text(), "oldold");
+    let larder = site.restart(larder);
+    assert_eq!(larder.get("/").send().text(), "new");
+}

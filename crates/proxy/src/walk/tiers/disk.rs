@@ -32,12 +32,13 @@ enum Given {
 }
 
 /// Offers a response to the disk if it has an older one of its key, or if memory has lost the response since it was
-/// last fetched. A response that does not last only takes the place of older ones.
+/// last fetched. A response that does not last only takes the place of older ones. So does one that a later fetch has
+/// outdone, because what outdid it may be in memory alone.
 pub(super) fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     let Some(disk) = &worker.cache.disk else {
         return;
     };
-    let again = is_fetched_again(&worker.cache, key);
+    let again = is_fetched_again(&worker.cache, key) && !is_outdone(worker, key, stored);
     let knows = disk.knows(key);
     let given = match lasts(stored) {
         true if stored.body.is_on_disk() || knows || again => Given::Response,
@@ -61,6 +62,12 @@ pub(super) fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
             .purger
             .invalidate_here(all_of(key), clock::now());
     }
+}
+
+/// Whether what a later fetch has brought answers in its place.
+fn is_outdone(worker: &Worker, key: &[u8], stored: &Stored) -> bool {
+    let held = worker.cache.memory.peek(key);
+    held.is_some_and(|held| held.supersedes(stored))
 }
 
 /// Of what was fetched lately, nothing more is noted.
