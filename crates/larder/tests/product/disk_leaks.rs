@@ -9,7 +9,7 @@ use crate::{
     common::Said,
     disk::{LARGE, Site, content, keep},
 };
-use testkit::Reply;
+use testkit::{Gate, Reply};
 
 /// Whether the text is in the directory, under however many names.
 fn written(site: &Site, text: &str) -> bool {
@@ -263,7 +263,7 @@ fn what_a_304_made_for_one_client_is_not_written() {
 /// An answer that comes late goes to who asked for it, and a newer one to all others, after a restart too.
 #[test]
 fn what_was_overtaken_is_not_written() {
-    let gate = testkit::Gate::new();
+    let gate = Gate::new();
     let held = gate.clone();
     let site = Site::with(move |request| match request.nth {
         // They do not wait for each other then.
@@ -293,27 +293,35 @@ fn what_was_overtaken_is_not_written() {
 /// Of what has outdone it, the disk may have nothing.
 #[test]
 fn nor_is_what_a_later_answer_with_a_vary_has_outdone_while_it_came() {
-    let gate = testkit::Gate::new();
-    let held = gate.clone();
+    let gates = [Gate::new(), Gate::new(), Gate::new()];
+    let [first, second, rest] = gates.clone();
     let site = Site::with(move |request| match request.nth {
         1 => Reply::ok()
             .cache("max-age=1000")
             .length(6)
+            .hold_head(&first)
             .body("old")
-            .hold(&held)
+            .hold(&rest)
             .body("old"),
         _ => Reply::ok()
             .cache("max-age=1000")
             .header("Vary", "X-V")
+            .hold_head(&second)
             .body("new"),
     });
+    let [first, second, rest] = gates;
     let larder = site.start();
-    let mut late = larder.get("/").begin();
-    let mut answer = late.read_head();
+    let mut early = larder.get("/").begin();
+    first.wait_reached();
     let reload = larder.get("/").header("Cache-Control", "no-cache");
-    assert_eq!(reload.send().text(), "new");
-    gate.open();
-    late.read_content(&mut answer);
+    let mut later = reload.begin();
+    second.wait_reached();
+    first.open();
+    let mut answer = early.read_head();
+    second.open();
+    assert_eq!(later.read().text(), "new");
+    rest.open();
+    early.read_content(&mut answer);
     assert_eq!(answer.text(), "oldold");
     let larder = site.restart(larder);
     assert_eq!(larder.get("/").send().text(), "new");
