@@ -150,8 +150,8 @@ impl Memory {
     ///
     /// # Errors
     /// The response is too large, was purged meanwhile, or a fetch that began later was faster (RFC 9111 section 4:
-    /// "MUST use the most recent one"), if only to [withdraw](Self::withdraw) what there was. The order of the requests decides which is later: a cache behind us may answer
-    /// a reload with an older `Date`.
+    /// "MUST use the most recent one"), if only to [withdraw](Self::withdraw) what there was. The order of the requests
+    /// decides which is later: a cache behind us may answer a reload with an older `Date`.
     pub fn insert(
         &self,
         key: &[u8],

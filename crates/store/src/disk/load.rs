@@ -58,9 +58,9 @@ impl Keeper {
         }
     }
 
-    /// Gives up `id`, which cannot be read or is damaged, and the `older` segments: what they have may have been replaced or given up
-    /// there. Nor may they be found at the next start, because nobody notes what replaces them until then. So the oldest
-    /// goes first.
+    /// Gives up `id`, which cannot be read or is damaged, and the `older` segments: what they have may have been replaced
+    /// or given up there. Nor may they be found at the next start, because nobody notes what replaces them until then. So
+    /// the oldest goes first.
     fn abandon(&self, older: &[FoundSegment], id: u32, error: &io::Error) {
         let device = &self.shared.device;
         let file = device.segment_path(id);
