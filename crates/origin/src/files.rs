@@ -156,7 +156,8 @@ impl Files {
         context: &Context,
         position: ChainPosition,
     ) -> Result<FileLookup, Error> {
-        self.looked_up(request, context, position, None).await
+        let asked = FileRequest::of(request, context, position);
+        self.looked_up(asked).await
     }
 
     /// Returns the answer to `request`, whose path names a file that lies at `real` by now: relative to the folder, and
@@ -167,11 +168,11 @@ impl Files {
         request: &Request<B>,
         real: PathBuf,
     ) -> Result<FileLookup, Error> {
-        let (context, position) = (Context::default(), ChainPosition::Final);
-        match self
-            .looked_up(request, &context, position, Some(real))
-            .await?
-        {
+        let asked = FileRequest {
+            real: Some(real),
+            ..FileRequest::of(request, &Context::default(), ChainPosition::Final)
+        };
+        match self.looked_up(asked).await? {
             FileLookup::Absent(Absent::Outside) => {
                 Err(Error::new(Kind::Outside).because(request.uri().path()))
             }
@@ -179,46 +180,28 @@ impl Files {
         }
     }
 
-    async fn looked_up<B>(
-        &self,
-        request: &Request<B>,
-        context: &Context,
-        position: ChainPosition,
-        real: Option<PathBuf>,
-    ) -> Result<FileLookup, Error> {
-        let found = self.find(request, context, position, real).await;
-        let found = found.inspect_err(|error| self.tell_of(error, position))?;
-        if let (FileLookup::Absent(Absent::Forbidden), ChainPosition::Final) = (&found, position) {
+    async fn looked_up(&self, asked: FileRequest) -> Result<FileLookup, Error> {
+        let asked = Arc::new(asked);
+        let found = self.find(&asked).await;
+        let found = found.inspect_err(|error| self.tell_of(error, asked.position))?;
+        if let (FileLookup::Absent(Absent::Forbidden), ChainPosition::Final) =
+            (&found, asked.position)
+        {
             // What is there is not known, so the answer is not that there is nothing.
-            let why = format!("no permission to read {}", request.uri().path());
+            let why = format!("no permission to read {}", asked.path);
             return Err(Error::new(Kind::Unreadable).because(why));
         }
         Ok(found)
     }
 
-    async fn find<B>(
-        &self,
-        request: &Request<B>,
-        context: &Context,
-        position: ChainPosition,
-        real: Option<PathBuf>,
-    ) -> Result<FileLookup, Error> {
-        if !is_retrieval(request.method()) {
+    async fn find(&self, asked: &Arc<FileRequest>) -> Result<FileLookup, Error> {
+        if !is_retrieval(&asked.method) {
             return Ok(FileLookup::Absent(Absent::Method));
         }
-        let query = request.uri().query().filter(|query| !query.is_empty());
-        let asked = FileRequest {
-            method: request.method().clone(),
-            path: request.uri().path().to_owned(),
-            query: query.map(str::to_owned),
-            real,
-            fields: request.headers().clone(),
-            position,
-            personal: context.personal && position == ChainPosition::Intermediate,
-        };
         let pass = self.gate.enter(Instant::now(), None).await?;
         let (root, published) = (Arc::clone(&self.root), Arc::clone(&self.published));
-        let looked = spawn_blocking(move || look(&root, &published, &asked));
+        let what = Arc::clone(asked);
+        let looked = spawn_blocking(move || look(&root, &published, &what));
         let looked = looked
             .await
             .map_err(|error| Error::new(Kind::Unreadable).because(error))?;
@@ -229,7 +212,7 @@ impl Files {
         Ok(match found {
             Ok(answer) => FileLookup::Answer(Box::new(answer.into_response(pass))),
             Err(absent) => {
-                self.tell(request.uri().path(), absent);
+                self.tell(&asked.path, absent);
                 FileLookup::Absent(absent)
             }
         })

@@ -8,7 +8,8 @@ use super::{
     respond,
     root::{Folder, Lies, Root},
 };
-use http::{HeaderMap, Method, header};
+use crate::Context;
+use http::{HeaderMap, Method, Request, header};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -33,6 +34,22 @@ pub(super) struct FileRequest {
     pub(super) position: ChainPosition,
     /// Whether the site wants another origin's answer, if there is another.
     pub(super) personal: bool,
+}
+
+impl FileRequest {
+    /// Takes what a folder needs of `request`, whose path is yet to be looked up.
+    pub(super) fn of<B>(request: &Request<B>, context: &Context, position: ChainPosition) -> Self {
+        let query = request.uri().query().filter(|query| !query.is_empty());
+        Self {
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+            query: query.map(str::to_owned),
+            real: None,
+            fields: request.headers().clone(),
+            position,
+            personal: context.personal && position == ChainPosition::Intermediate,
+        }
+    }
 }
 
 /// What was found, or why nothing was. Fails if the device fails.
