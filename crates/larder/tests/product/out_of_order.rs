@@ -1,18 +1,12 @@
 //! Answers that come in another order than their requests: the later request is right.
 
 use crate::{
-    common::{Said, start_with},
+    common::Said,
+    overtaken::{all_read, start},
     purge::purge,
 };
 use serde_json::json;
 use testkit::{Client, Gate, Larder, Origin, Reply, Request, date};
-
-/// One worker: what was sent before is read before. Nobody gives up waiting, however long the machine takes.
-fn start() -> (Origin, Larder) {
-    start_with(
-        "workers = 1\n[[origin]]\nservers = \"{origin}\"\n[defaults]\ncollapse_wait = \"1h\"\n",
-    )
-}
 
 /// A stale page that two requests are fetching, each of which the origin holds: the earlier one, and the later one.
 struct Two {
@@ -235,7 +229,7 @@ fn a_part_that_was_purged_softly_makes_nothing_stale_that_was_asked_for_since() 
         purge(&larder, &what);
         assert_eq!(ask().send().text(), "0123");
         gate.open();
-        larder.get("/behind").send();
+        all_read(&larder);
         let hit = ask().send();
         assert!(hit.hit(), "{what}: {}", hit.said());
         assert_eq!(origin.requests("/page"), 2);
@@ -312,7 +306,7 @@ fn of_a_part_that_is_not_kept_nobody_is_told_that_it_is() {
         let mut head = earlier.read_head();
         if !is_on_its_way {
             earlier.read_content(&mut head);
-            larder.get("/behind").send();
+            all_read(&larder);
         }
         part.open();
         let answer = later.read();
@@ -324,4 +318,136 @@ fn of_a_part_that_is_not_kept_nobody_is_told_that_it_is() {
         rest.open();
         assert_eq!(larder.get("/page").send().text(), "abcdefghij");
     }
+}
+
+/// What it brings is the newer word on the page, on each of its parts too.
+#[test]
+fn a_part_that_comes_late_changes_nothing_of_what_a_later_request_was_given() {
+    const TEXT: &str = "0123456789";
+    for later in [None, Some("bytes=4-9")] {
+        let (origin, larder) = start();
+        let part = Gate::new();
+        let held = part.clone();
+        origin.on("/page", move |request| {
+            let reply = |status, lifetime| {
+                let reply = Reply::status(status).header("ETag", "\"a\"");
+                reply.cache(lifetime)
+            };
+            let ranged = |reply: Reply, range: &str, body: &str| {
+                let range = range.replace('=', " ");
+                reply
+                    .header("Content-Range", format!("{range}/10"))
+                    .body(body)
+            };
+            match request.header("range") {
+                Some("bytes=0-3") => ranged(reply(206, "max-age=60"), "bytes=0-3", "")
+                    .length(4)
+                    .body("01")
+                    .hold(&held)
+                    .body("23"),
+                Some(range) => ranged(reply(206, "max-age=600"), range, &TEXT[4..]),
+                None => reply(200, "max-age=600").body(TEXT),
+            }
+        });
+        let ask = |range: Option<&str>| {
+            let ask = larder.get("/page");
+            match range {
+                Some(range) => ask.header("Range", range),
+                None => ask,
+            }
+        };
+        let mut late = ask(Some("bytes=0-3")).begin();
+        part.wait_reached();
+        ask(later).send();
+        part.open();
+        assert_eq!(late.read().text(), "0123");
+        let again = ask(Some("bytes=3-5")).send();
+        assert!(again.hit(), "{later:?}: {}", again.said());
+        assert_eq!(again.text(), "345");
+        assert_eq!(
+            again.header("cache-control"),
+            Some("max-age=600"),
+            "{later:?}"
+        );
+    }
+}
+
+#[test]
+fn what_a_later_request_was_given_stays_when_an_earlier_one_is_answered() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/page", move |request| {
+        let page = Reply::ok().cache("public, max-age=60");
+        let page = page.body(request.nth.to_string());
+        match request.nth {
+            // It may have read what there was long before it answers.
+            1 => page.undated().header("Date", date(-1)).hold_head(&held),
+            _ => page,
+        }
+    });
+    // `Authorization` keeps the two apart.
+    let ask = larder.get("/page").header("Authorization", "Basic eA==");
+    let mut early = ask.begin();
+    gate.wait_reached();
+    assert_eq!(larder.get("/page").send().text(), "2");
+    gate.open();
+    let late = early.read();
+    assert_eq!(
+        (late.text().as_str(), late.parameter("detail").as_deref()),
+        ("1", Some("superseded"))
+    );
+    let hit = larder.get("/page").send();
+    assert_eq!(
+        (hit.hit(), hit.text().as_str()),
+        (true, "2"),
+        "9111 section 4: MUST use the most recent one"
+    );
+}
+
+#[test]
+fn a_reload_replaces_what_is_stored_though_its_date_is_older() {
+    let (origin, larder) = start();
+    origin.on("/page", |request| {
+        let page = Reply::ok().cache("max-age=60");
+        let page = page.body(request.nth.to_string());
+        match request.nth {
+            // Of another cache behind this one.
+            2 => page.undated().header("Date", date(-20)).header("Age", "20"),
+            _ => page,
+        }
+    });
+    larder.get("/page").send();
+    let reload = larder.get("/page").header("Cache-Control", "no-cache");
+    assert_eq!(reload.send().text(), "2");
+    let hit = larder.get("/page").send();
+    assert_eq!((hit.hit(), hit.text().as_str()), (true, "2"));
+}
+
+#[test]
+fn the_answer_to_a_post_does_not_replace_what_was_fetched_while_it_came() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/page", move |request| {
+        let page = Reply::ok().cache("max-age=60");
+        match request.method.as_str() {
+            "POST" => page
+                .header("Content-Location", "/page")
+                .length(10)
+                .body("first")
+                .hold(&held)
+                .body("first"),
+            _ => page.body("second"),
+        }
+    });
+    let mut post = larder.ask("POST", "/page").begin();
+    let mut answer = post.read_head();
+    assert_eq!(larder.get("/page").send().text(), "second");
+    gate.open();
+    post.read_content(&mut answer);
+    assert_eq!(answer.text(), "firstfirst");
+    all_read(&larder);
+    let hit = larder.get("/page").send();
+    assert_eq!((hit.hit(), hit.text().as_str()), (true, "second"));
 }
