@@ -19,7 +19,8 @@ pub(super) fn first(bufs: &[IoSlice<'_>]) -> Option<usize> {
 /// Writes `bufs` up to and including the one at `mapped`, as far as `socket` takes them.
 ///
 /// An answer goes through a [`pipe`]. A client that takes only a part costs the pipe, which must be made again. So the
-/// rest of the answer goes from the file.
+/// rest of the answer goes from the file. What stands before it is sent by itself: in the pipe it would take a page of
+/// its own, and 100 KB cost a fifteenth more.
 pub(super) fn write(
     socket: BorrowedFd<'_>,
     bufs: &[IoSlice<'_>],
