@@ -23,6 +23,7 @@ mod believed;
 mod cache_status;
 mod cache_suite;
 mod checked;
+mod checked_origins;
 mod coding;
 mod coding_conditions;
 mod coding_forms;

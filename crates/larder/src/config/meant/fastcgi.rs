@@ -1,6 +1,6 @@
 //! FastCGI origins.
 
-use super::Sink;
+use super::{Sink, kinds};
 use crate::config::{
     Fault,
     value::{At, FileName, FilePattern, Many, Text, Word},
@@ -48,7 +48,7 @@ pub(super) fn from_file(
 ) -> Option<()> {
     let written = &table.value;
     let servers = written.fastcgi.as_ref()?;
-    contradictions(table, sink);
+    contradictions(written, sink);
     let scripts = scripts(table, sink);
     if servers.list.is_empty() {
         sink.missing(
@@ -67,7 +67,8 @@ pub(super) fn from_file(
     Some(())
 }
 
-fn scripts(table: &At<written::Origin>, sink: &mut Sink<'_>) -> Option<FastCgi> {
+/// Reads what answers below the folder of the site.
+pub(super) fn scripts(table: &At<written::Origin>, sink: &mut Sink<'_>) -> Option<FastCgi> {
     let written = &table.value;
     let Some(root) = &written.root else {
         sink.missing(
@@ -137,24 +138,14 @@ fn paths(written: Option<&Many<Text<FilePattern>>>, usual: &[&str]) -> Paths {
 }
 
 /// Reports keys that only apply to servers that speak HTTP.
-fn contradictions(table: &At<written::Origin>, sink: &mut Sink<'_>) {
-    let written = &table.value;
-    if written.protocol.is_some() {
+fn contradictions(written: &written::Origin, sink: &mut Sink<'_>) {
+    if let Some(protocol) = &written.protocol {
         sink.push(
             Fault::at(
-                &table.span,
+                &protocol.span,
                 "`protocol` is for servers that speak HTTP; these speak FastCGI",
             )
             .instead("leave `protocol` out"),
-        );
-    }
-    if let Some(servers) = &written.servers {
-        sink.push(
-            Fault::at(
-                &servers.span,
-                "an origin has `servers` or `fastcgi`, not both",
-            )
-            .instead("make two origins of them"),
         );
     }
     if let Some(tls) = &written.tls {
@@ -167,8 +158,10 @@ fn contradictions(table: &At<written::Origin>, sink: &mut Sink<'_>) {
 }
 
 /// Returns the keys of `written` that only apply to FastCGI.
-fn of_scripts(written: &written::Origin) -> impl Iterator<Item = (&'static str, &Range<usize>)> {
-    let spans: [(&str, Option<&Range<usize>>); 7] = [
+pub(super) fn of_scripts(
+    written: &written::Origin,
+) -> impl Iterator<Item = (&'static str, &Range<usize>)> {
+    kinds::written_ones([
         ("root", written.root.as_ref().map(|key| &key.span)),
         ("index", written.index.as_ref().map(|key| &key.span)),
         ("front", written.front.as_ref().map(|key| &key.span)),
@@ -176,24 +169,7 @@ fn of_scripts(written: &written::Origin) -> impl Iterator<Item = (&'static str, 
         ("no_script", written.no_script.as_ref().map(|key| &key.span)),
         ("no_file", written.no_file.as_ref().map(|key| &key.span)),
         ("params", written.params.as_ref().map(|key| &key.span)),
-    ];
-    spans
-        .into_iter()
-        .filter_map(|(key, span)| Some((key, span?)))
-}
-
-/// Reports keys that only apply to FastCGI, in an origin of servers without it.
-pub(super) fn is_not_meant(written: &written::Origin, sink: &mut Sink<'_>) {
-    for (key, span) in of_scripts(written) {
-        sink.missing(
-            &["fastcgi"],
-            Fault::at(
-                span,
-                format!("`{key}` is for scripts, and `fastcgi`, which runs them, is missing"),
-            )
-            .instead("add `fastcgi = \"unix:/run/php/php-fpm.sock\"`"),
-        );
-    }
+    ])
 }
 
 /// Reports keys that only apply to FastCGI, in an origin that is `what`.
@@ -205,7 +181,8 @@ pub(super) fn has_no_effect(written: &written::Origin, what: &str, sink: &mut Si
         } else {
             ""
         };
-        sink.push(
+        sink.missing(
+            &["fastcgi"],
             Fault::at(
                 span,
                 format!("`{key}` is for `fastcgi`: it has no effect on {what}"),

@@ -1,6 +1,6 @@
 //! How an origin is asked: connections, time limits, retries, health.
 
-use super::{Sink, fastcgi, server, sink::A_MOMENT};
+use super::{Sink, fastcgi, kinds, server, sink::A_MOMENT};
 use crate::config::{
     Fault, Flags,
     value::{At, Text, TimeLimit},
@@ -13,6 +13,9 @@ use origin::{
 };
 use proxy::policy::StatusPattern;
 use std::{ops::RangeInclusive, time::Duration};
+
+/// What servers without `fastcgi` are called in messages.
+const HTTP: &str = "servers that speak HTTP";
 
 /// Proposed if `whole` is too short to be meant.
 const USUAL_WHOLE: Duration = Duration::from_mins(5);
@@ -40,9 +43,14 @@ pub(super) fn config(
             server::from_flag(url, written, &mut config, sink);
             Some(())
         }
-        None if written.fastcgi.is_some() => fastcgi::from_file(table, &mut config, sink),
+        None if written.fastcgi.is_some() => {
+            kinds::only_of_pages(written, "FastCGI servers", sink);
+            fastcgi::from_file(table, &mut config, sink)
+        }
+        None if kinds::half_said(table, sink) => None,
         None => {
-            fastcgi::is_not_meant(written, sink);
+            kinds::only_of_pages(written, HTTP, sink);
+            fastcgi::has_no_effect(written, HTTP, sink);
             server::from_file(table, &mut config, sink)
         }
     };
@@ -52,13 +60,13 @@ pub(super) fn config(
 }
 
 fn connections(written: &written::Origin, config: &mut OriginConfig, sink: &mut Sink<'_>) {
-    config.balance = match written.balance {
+    config.balance = match written.balance.as_ref().map(|balance| balance.value) {
         Some(written::Balance::RoundRobin) => Balance::RoundRobin,
         Some(written::Balance::LeastConnections) => Balance::LeastConnections,
         Some(written::Balance::ConsistentHash) => Balance::ConsistentHash,
         None => config.balance,
     };
-    config.protocol = match written.protocol {
+    config.protocol = match written.protocol.as_ref().map(|protocol| protocol.value) {
         Some(written::Protocol::Http1) => Protocol::Http1,
         Some(written::Protocol::Http2) => Protocol::Http2,
         Some(written::Protocol::Auto) => Protocol::Auto,
@@ -126,7 +134,7 @@ fn timeouts(written: &written::Timeouts, usual: Timeouts, sink: &mut Sink<'_>) -
 fn failures(written: &written::Origin, config: &mut OriginConfig, sink: &mut Sink<'_>) {
     config.slow_start = time(written.slow_start.as_ref(), config.slow_start);
     comes_back(written, sink);
-    if let Some(retry) = &written.retry {
+    if let Some(At { value: retry, .. }) = &written.retry {
         let Retry { attempts, percent } = config.retry;
         config.retry = Retry {
             attempts: retry
@@ -149,7 +157,7 @@ fn failures(written: &written::Origin, config: &mut OriginConfig, sink: &mut Sin
             );
         }
     }
-    if let Some(passive) = &written.passive {
+    if let Some(At { value: passive, .. }) = &written.passive {
         let PassiveHealth { failures, rest } = config.passive;
         config.passive = PassiveHealth {
             failures: passive
@@ -170,7 +178,7 @@ fn comes_back(written: &written::Origin, sink: &mut Sink<'_>) {
     let failures = written
         .passive
         .as_ref()
-        .and_then(|passive| passive.failures.as_ref());
+        .and_then(|passive| passive.value.failures.as_ref());
     let (Some(slow), Some(failures), None) = (&written.slow_start, failures, &written.health)
     else {
         return;

@@ -7,6 +7,7 @@ mod compress;
 mod fastcgi;
 mod fetching;
 mod https;
+mod kinds;
 mod limits;
 mod listen;
 mod matchers;

@@ -1,6 +1,6 @@
 //! The servers of an origin.
 
-use super::Sink;
+use super::{Sink, kinds::KINDS};
 use crate::config::{
     Fault,
     value::{self, At, ServerUrl},
@@ -11,9 +11,6 @@ use origin::{
     config::{Server, Tls},
 };
 use rustls::pki_types::ServerName;
-
-/// The keys that say who answers.
-const KINDS: [&str; 6] = ["servers", "url", "fastcgi", "static", "memcached", "redis"];
 
 /// Uses the one server of the command line instead of those of the file. The file's TLS settings apply if the server
 /// uses TLS.

@@ -1,6 +1,6 @@
 //! Origins other than servers, and several origins in turn.
 
-use super::{Sink, fastcgi, fetching, sink::A_MOMENT};
+use super::{Sink, fastcgi, fetching, kinds, sink::A_MOMENT};
 use crate::config::{
     Fault,
     value::At,
@@ -48,25 +48,8 @@ pub(super) fn other_than_servers(
     sink: &mut Sink<'_>,
 ) -> Source {
     let written = &table.value;
-    let kinds = [
-        written.r#static.as_ref().map(|folder| &folder.span),
-        written.memcached.as_ref().map(|store| &store.span),
-        written.redis.as_ref().map(|store| &store.span),
-    ];
-    let mut kinds = kinds.into_iter().flatten();
-    if let (Some(_), Some(second)) = (kinds.next(), kinds.next()) {
-        sink.push(
-            Fault::at(
-                second,
-                "an origin is one of `static`, `memcached` and `redis`",
-            )
-            .instead(
-                "make two origins of them, and write `try = [\"static\", \"pages\", \"app\"]`",
-            ),
-        );
-    }
-    if written.memcached.is_none() && written.redis.is_none() {
-        only_of_pages(written, &table.span, sink);
+    if kinds::several(table, sink) {
+        return Source::Faulty;
     }
     match (&written.r#static, &written.memcached, &written.redis) {
         (Some(root), _, _) => folder(table, root, name, sink),
@@ -79,20 +62,6 @@ pub(super) fn other_than_servers(
         (None, None, None) => return Source::Servers,
     }
     .map_or(Source::Faulty, Source::Other)
-}
-
-/// Reports keys that mean nothing without a page store.
-fn only_of_pages(written: &written::Origin, table: &Range<usize>, sink: &mut Sink<'_>) {
-    let keys = [
-        ("key", written.key.is_some()),
-        ("format", written.format.is_some()),
-        ("content_type", written.content_type.is_some()),
-    ];
-    for (key, _) in keys.iter().filter(|(_, written)| *written) {
-        let what = format!("`{key}` is only for page stores");
-        let fault = Fault::at(table, what).instead("add `memcached = \"127.0.0.1:11211\"`");
-        sink.missing(&["memcached", "redis"], fault);
-    }
 }
 
 /// Returns the page store at this address that `table` describes.
@@ -116,7 +85,7 @@ fn page_store(
         (None, Some(_)) => "write `memcached = \"127.0.0.1:11211\"`".to_owned(),
         (None, None) => "write `redis = \"redis://127.0.0.1:6379\"`".to_owned(),
     };
-    meaningless(table, Serverless::PageStore, sink);
+    meaningless(written, Serverless::PageStore, sink);
     let wrong_kind = written.memcached.is_none() && url.starts_with("memcached:");
     if wrong_kind {
         sink.push(Fault::at(span, "this is memcached").instead("write `memcached = …`"));
@@ -138,7 +107,7 @@ fn page_store(
         url,
         // Other faults are reported all the same.
         key: key.or_else(|| Template::parse("$uri").ok())?,
-        format: match written.format {
+        format: match written.format.as_ref().map(|format| format.value) {
             Some(Format::Plain) | None => pages::Format::Plain,
             Some(Format::Headers) => pages::Format::Headers,
             Some(Format::Flask) => pages::Format::Flask,
@@ -168,7 +137,8 @@ fn with_scheme(address: &str) -> String {
     }
 }
 
-fn template(
+/// Reads the keys of the pages.
+pub(super) fn template(
     written: Option<&At<String>>,
     table: &Range<usize>,
     sink: &mut Sink<'_>,
@@ -197,7 +167,8 @@ fn folder(
     name: &str,
     sink: &mut Sink<'_>,
 ) -> Option<Arc<Origin>> {
-    meaningless(table, Serverless::Folder, sink);
+    kinds::only_of_pages(&table.value, Serverless::Folder.what(), sink);
+    meaningless(&table.value, Serverless::Folder, sink);
     let concurrency = fetching::concurrency(&table.value, sink);
     let config = files::Config {
         concurrency,
@@ -211,41 +182,45 @@ fn folder(
 }
 
 /// Reports keys that mean nothing without servers.
-fn meaningless(table: &At<written::Origin>, on: Serverless, sink: &mut Sink<'_>) {
-    let written = &table.value;
+fn meaningless(written: &written::Origin, on: Serverless, sink: &mut Sink<'_>) {
     let what = on.what();
-    let servers = written.servers.as_ref().map(|servers| &servers.span);
-    let scripts = written.fastcgi.as_ref().map(|servers| &servers.span);
-    for span in servers.into_iter().chain(scripts) {
-        sink.push(
-            Fault::at(
-                span,
-                format!("an origin is {what} or has servers, not both"),
-            )
-            .instead("make two origins of them, and write `try = [\"static\", \"app\"]`"),
-        );
-    }
-    if scripts.is_none() {
-        fastcgi::has_no_effect(written, what, sink);
-    }
+    fastcgi::has_no_effect(written, what, sink);
     time_limits(written, on, sink);
     let keys = [
-        ("balance", written.balance.is_some()),
-        ("protocol", written.protocol.is_some()),
-        ("tls", written.tls.is_some()),
-        ("idle_connections", written.idle_connections.is_some()),
-        ("idle_time", written.idle_time.is_some()),
-        ("retry", written.retry.is_some()),
-        ("passive", written.passive.is_some()),
-        ("health", written.health.is_some()),
-        ("slow_start", written.slow_start.is_some()),
-        ("header_size", written.header_size.is_some()),
-        ("resolve_every", written.resolve_every.is_some()),
+        ("balance", place(written.balance.as_ref())),
+        ("protocol", place(written.protocol.as_ref())),
+        ("tls", place(written.tls.as_ref())),
+        ("idle_connections", place(written.idle_connections.as_ref())),
+        (
+            "idle_time",
+            written.idle_time.as_ref().map(|time| &time.span),
+        ),
+        ("retry", place(written.retry.as_ref())),
+        ("passive", place(written.passive.as_ref())),
+        ("health", place(written.health.as_ref())),
+        (
+            "slow_start",
+            written.slow_start.as_ref().map(|time| &time.span),
+        ),
+        (
+            "header_size",
+            written.header_size.as_ref().map(|size| &size.span),
+        ),
+        (
+            "resolve_every",
+            written.resolve_every.as_ref().map(|time| &time.span),
+        ),
     ];
-    for (key, _) in keys.iter().filter(|(_, written)| *written) {
-        let what = format!("`{key}` has no effect on {what}");
-        sink.push(Fault::at(&table.span, what).instead(format!("leave `{key}` out")));
+    for (key, span) in keys {
+        if let Some(span) = span {
+            let what = format!("`{key}` has no effect on {what}");
+            sink.push(Fault::at(span, what).instead(format!("leave `{key}` out")));
+        }
     }
+}
+
+fn place<T>(value: Option<&At<T>>) -> Option<&Range<usize>> {
+    value.map(|value| &value.span)
 }
 
 /// Reports time limits that have no effect. That of a page store is `whole`.

@@ -36,7 +36,7 @@ pub struct Origin {
     pub key: Option<At<String>>,
     /// What a key holds. If not set, the body of the page (`plain`).
     #[schemars(extend("examples" = ["headers"]))]
-    pub format: Option<Format>,
+    pub format: Option<At<Format>>,
     /// The media type of every page. If not set, it follows from the ending of the path, or is `text/html` if that says
     /// nothing.
     #[schemars(extend("examples" = ["application/json"]))]
@@ -70,10 +70,10 @@ pub struct Origin {
     pub params: Option<Many<Text<Param>>>,
     /// How one of several servers is chosen for a fetch.
     #[schemars(extend("default" = "round-robin"))]
-    pub balance: Option<Balance>,
+    pub balance: Option<At<Balance>>,
     /// The protocol between Larder and the servers.
     #[schemars(extend("default" = "http1"))]
-    pub protocol: Option<Protocol>,
+    pub protocol: Option<At<Protocol>>,
     /// TLS to servers with `https`.
     pub tls: Option<At<ServerTls>>,
     /// Time limits of a fetch.
@@ -94,9 +94,9 @@ pub struct Origin {
     /// What happens to fetches beyond `most_concurrent`.
     pub queue: Option<Queue>,
     /// When a failed fetch is repeated on another server. Only if that is safe.
-    pub retry: Option<Retry>,
+    pub retry: Option<At<Retry>>,
     /// When a failing server is not used for a while.
-    pub passive: Option<Passive>,
+    pub passive: Option<At<Passive>>,
     /// Requests that check the health of each server. Off if not set.
     pub health: Option<At<Health>>,
     /// Time over which a server that has recovered, or an address that joins others of its name, is brought up to its

@@ -1,0 +1,180 @@
+//! What `larder check` says of the table of an origin.
+
+use crate::common::faults;
+
+const SERVERS: &str = "servers = \"http://127.0.0.1:5001\"\n";
+const SCRIPTS: &str = "fastcgi = \"tcp://127.0.0.1:9000\"\nroot = \"/tmp\"\n";
+const FOLDER: &str = "static = \"/tmp\"\n";
+const PAGES: &str = "memcached = \"127.0.0.1:11211\"\nkey = \"$uri\"\n";
+
+/// What is said, and the same table once that has been followed. Then it is in order.
+#[test]
+fn what_is_proposed_for_an_origin_of_two_kinds_is_accepted() {
+    let key = "key = \"$scheme:$host$uri\"\n";
+    let rows: [(String, &[&str], String); 13] = [
+        (
+            format!("{FOLDER}format = \"headers\"\n"),
+            &["`format` is for page stores", "leave `format` out"],
+            FOLDER.to_owned(),
+        ),
+        (
+            format!("{SERVERS}content_type = \"text/plain\"\nroot = \"/tmp\"\n"),
+            &["leave `content_type` out", "leave `root` out"],
+            SERVERS.to_owned(),
+        ),
+        (
+            format!("{SCRIPTS}{key}"),
+            &["no effect on FastCGI servers", "leave `key` out"],
+            SCRIPTS.to_owned(),
+        ),
+        (
+            "root = \"/tmp\"\nformat = \"headers\"\n".to_owned(),
+            &[
+                "add `fastcgi = \"unix:/run/php/php-fpm.sock\"`",
+                "leave `format` out",
+            ],
+            "root = \"/tmp\"\nfastcgi = \"unix:/run/php/php-fpm.sock\"\n".to_owned(),
+        ),
+        (
+            "root = \"/tmp\"\n".to_owned(),
+            &["write `static` in place of `root`"],
+            FOLDER.to_owned(),
+        ),
+        (
+            "index = \"index.php\"\nfront = \"off\"\n".to_owned(),
+            &[
+                "`index` and `front` are for scripts",
+                "add `fastcgi = \"unix:/run/php/php-fpm.sock\"`",
+                "add `root = \"/srv/site\"`",
+            ],
+            format!("{SCRIPTS}index = \"index.php\"\nfront = \"off\"\n"),
+        ),
+        (
+            "format = \"headers\"\n".to_owned(),
+            &[
+                "add `memcached = \"127.0.0.1:11211\"`",
+                "add `key = \"$scheme:$host$uri\"`",
+            ],
+            format!("format = \"headers\"\nmemcached = \"127.0.0.1:11211\"\n{key}"),
+        ),
+        (
+            format!("{PAGES}{SERVERS}"),
+            &[
+                "an origin has `memcached` or `servers`, not both",
+                "called `memcached` and `app`",
+                "`try = [\"memcached\", \"app\"]`",
+            ],
+            several(&[("memcached", PAGES), ("app", SERVERS)]),
+        ),
+        (
+            format!("name = \"shop\"\n{FOLDER}{SCRIPTS}"),
+            &["`try = [\"static\", \"shop\"]`"],
+            several(&[("static", FOLDER), ("shop", SCRIPTS)]),
+        ),
+        (
+            format!("name = \"static\"\n{FOLDER}{SERVERS}"),
+            &["`try = [\"static\", \"app\"]`"],
+            several(&[("static", FOLDER), ("app", SERVERS)]),
+        ),
+        (
+            format!("{FOLDER}{PAGES}"),
+            &["`try = [\"static\", \"memcached\"]`"],
+            several(&[("static", FOLDER), ("memcached", PAGES)]),
+        ),
+        (
+            format!("{FOLDER}{PAGES}{SERVERS}retry.attempts = 1\n"),
+            &["`try = [\"static\", \"memcached\", \"app\"]`"],
+            several(&[
+                ("static", FOLDER),
+                ("memcached", PAGES),
+                ("app", &format!("{SERVERS}retry.attempts = 1\n")),
+            ]),
+        ),
+        (
+            format!("{SERVERS}{SCRIPTS}"),
+            &["under `[defaults]` or in a route which one answers: `origin = …`"],
+            format!(
+                "name = \"a\"\n{SERVERS}[[origin]]\nname = \"b\"\n{SCRIPTS}[defaults]\norigin = \"a\"\n"
+            ),
+        ),
+    ];
+    for (written, said, followed) in rows {
+        let told = faults(&format!("[[origin]]\n{written}"));
+        let plain = told.replace("\n  │ ", " ").replace("\n        ", " ");
+        for said in said {
+            assert!(plain.contains(said), "{said}: {told}");
+        }
+        let proposals = told.matches("help: ").count();
+        let counted = said.iter().filter(|said| said.contains('`')).count();
+        assert!(proposals <= counted, "{told}");
+        assert_eq!(faults(&format!("[[origin]]\n{followed}")), "", "{written}");
+    }
+}
+
+/// Several origins in turn, as they stand behind `[[origin]]`.
+fn several(origins: &[(&str, &str)]) -> String {
+    let tables = origins
+        .iter()
+        .map(|(name, table)| format!("name = {name:?}\n{table}"));
+    let tables: Vec<String> = tables.collect();
+    let names: Vec<&str> = origins.iter().map(|(name, _)| *name).collect();
+    format!(
+        "{}[defaults]\ntry = {names:?}\n",
+        tables.join("[[origin]]\n")
+    )
+}
+
+/// Each key by itself, at its own place.
+#[test]
+fn keys_without_effect_are_told_where_they_stand() {
+    let of_servers = [
+        "balance = \"consistent-hash\"",
+        "protocol = \"http2\"",
+        "tls = {}",
+        "idle_connections = 7",
+        "idle_time = \"7s\"",
+        "retry = {}",
+        "passive = {}",
+        "health = {}",
+        "slow_start = \"7s\"",
+        "header_size = \"7KiB\"",
+        "resolve_every = \"7s\"",
+        "timeouts.connect = \"7s\"",
+        "timeouts.first_byte = \"7s\"",
+        "timeouts.between_bytes = \"7s\"",
+    ];
+    let of_pages = [
+        "key = \"$uri\"",
+        "format = \"flask\"",
+        "content_type = \"a/b\"",
+    ];
+    let of_scripts = [
+        "root = \"/tmp\"",
+        "index = \"a.php\"",
+        "front = \"off\"",
+        "script = \"*.php\"",
+        "no_script = \"/a/*\"",
+        "no_file = \"/a/*\"",
+        "params = \"A=b\"",
+    ];
+    let whole = ["timeouts.whole = \"7s\""];
+    let http = ["protocol = \"http2\"", "tls = {}"];
+    for (kind, keys) in [
+        (FOLDER, [&of_servers[..], &of_pages, &of_scripts, &whole]),
+        (PAGES, [&of_servers[..], &of_scripts, &[], &[]]),
+        (SERVERS, [&of_pages[..], &of_scripts, &[], &[]]),
+        (SCRIPTS, [&of_pages[..], &http, &[], &[]]),
+    ] {
+        for line in keys.into_iter().flatten() {
+            let told = faults(&format!("[[origin]]\n{line}\n{kind}"));
+            let (key, _) = line.split_once(" = ").expect("a key");
+            let own = key.rsplit('.').next().unwrap_or(key);
+            let place = "larder.toml:4:";
+            assert!(
+                told.contains(place) && told.contains(&format!("leave `{own}` out")),
+                "{kind}{line}: {told}"
+            );
+            assert!(told.contains("1 fault in"), "{kind}{line}: {told}");
+        }
+    }
+}
