@@ -11,7 +11,8 @@ const HEAD: &str = "\
      `crates/larder/src/config/written/` instead. -->
 
 The configuration is one TOML file: `larder serve --config FILE`. Every key may be left out, and so may the file:
-`larder serve http://127.0.0.1:5001` is enough. The command line takes precedence over the file.
+`larder serve http://127.0.0.1:5001` is enough. The command line takes precedence over the file: a server there answers in place of
+the servers, the scripts, the folder or the page store of the file's `[[origin]]`, whose other keys apply to it.
 
 - `larder check FILE` reports everything that is wrong with a file.
 - `larder schema` prints the JSON schema for editors.

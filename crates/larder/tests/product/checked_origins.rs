@@ -1,6 +1,8 @@
-//! What `larder check` says of the table of an origin.
+//! What `larder check` says of the table of an origin, and what `larder serve` makes of it beside a server on the command line.
 
-use crate::common::faults;
+use crate::common::{command, faults};
+use std::fs;
+use testkit::{Origin, Reply, scratch_dir};
 
 const SERVERS: &str = "servers = \"http://127.0.0.1:5001\"\n";
 const SCRIPTS: &str = "fastcgi = \"tcp://127.0.0.1:9000\"\nroot = \"/tmp\"\n";
@@ -175,6 +177,53 @@ fn keys_without_effect_are_told_where_they_stand() {
                 "{kind}{line}: {told}"
             );
             assert!(told.contains("1 fault in"), "{kind}{line}: {told}");
+        }
+    }
+}
+
+/// The server of the command line answers in place of what the file says, which is told in one line.
+#[test]
+fn what_the_server_of_the_command_line_replaces_is_told() {
+    let server = Origin::start();
+    server.otherwise(|_| Reply::ok().body("the server"));
+    let file = scratch_dir().join("larder.toml");
+    for (table, said) in [
+        (
+            format!("{SCRIPTS}no_file = \"/private/*\"\n"),
+            "the server of the command line answers: `fastcgi`, `root` and `no_file` have no effect",
+        ),
+        (
+            "index = \"index.htm\"\n".to_owned(),
+            "the server of the command line answers: `index` has no effect",
+        ),
+        (
+            FOLDER.to_owned(),
+            "the server of the command line answers: `static` has no effect",
+        ),
+        (
+            format!("{PAGES}format = \"headers\"\n"),
+            "the server of the command line answers: `memcached`, `key` and `format` have no effect",
+        ),
+        (
+            "servers = \"https://127.0.0.1:1\"\ntls.insecure = true\n".to_owned(),
+            "the server of the command line has no `https`: `tls` has no effect",
+        ),
+        (format!("{SERVERS}timeouts.whole = \"9s\"\n"), ""),
+    ] {
+        let text = format!("admin = \"off\"\nlisten = \"127.0.0.1:0\"\n[[origin]]\n{table}");
+        fs::write(&file, text).expect("a file");
+        let serve = command()
+            .args(["serve", "--config"])
+            .args([file.as_os_str()]);
+        let larder = serve.args([server.url()]).start();
+        assert_eq!(larder.get("/").send().text(), "the server", "{table}");
+        let told = larder.stop().stderr;
+        let lines = told.lines().filter(|line| line.contains("no effect"));
+        let lines: Vec<&str> = lines.collect();
+        match lines.as_slice() {
+            [] => assert_eq!(said, "", "{table}{told}"),
+            [line] => assert!(!said.is_empty() && line.contains(said), "{told}"),
+            _ => panic!("{told}"),
         }
     }
 }

@@ -40,6 +40,7 @@ pub(super) fn config(
     };
     let servers = match &flags.origin {
         Some(url) => {
+            kinds::replaced(written, url, sink);
             server::from_flag(url, written, &mut config, sink);
             Some(())
         }

@@ -1,7 +1,11 @@
 //! What answers for an origin: servers, scripts, a folder or a page store. And the keys that are for another of these.
 
 use super::{Sink, fastcgi, sources};
-use crate::config::{Fault, value::At, written};
+use crate::config::{
+    Fault,
+    value::{At, ServerUrl},
+    written,
+};
 use std::ops::Range;
 
 /// A key, and where its value is.
@@ -113,6 +117,28 @@ pub(super) fn half_said(table: &At<written::Origin>, sink: &mut Sink<'_>) -> boo
     sink.missing(&KINDS, fault);
     sources::template(written.key.as_ref(), &table.span, sink);
     true
+}
+
+/// Warns of what has no effect because the server of the command line answers.
+pub(super) fn replaced(written: &written::Origin, url: &ServerUrl, sink: &mut Sink<'_>) {
+    // That it stands in place of the file's servers is what it is for.
+    let others = named(written).filter(|(key, _)| *key != "servers");
+    let others = others.chain(fastcgi::of_scripts(written));
+    let others: Vec<Key<'_>> = others.chain(of_pages(written)).collect();
+    if let Some((_, place)) = others.first() {
+        let keys: Vec<&str> = others.iter().map(|(key, _)| *key).collect();
+        let have = if keys.len() > 1 { "have" } else { "has" };
+        let keys = listed(&keys, "and");
+        let what = format!("the server of the command line answers: {keys} {have} no effect");
+        let instead =
+            format!("leave the server out of the command line, or {keys} out of the file");
+        sink.warn(Fault::at(place, what).instead(instead));
+    }
+    if let Some(tls) = written.tls.as_ref().filter(|_| url.tls != Some(true)) {
+        let what = "the server of the command line has no `https`: `tls` has no effect";
+        let instead = "write `https://` before the server, or leave `tls` out of the file";
+        sink.warn(Fault::at(&tls.span, what).instead(instead));
+    }
 }
 
 /// Returns the keys for people, with this word before the last.
