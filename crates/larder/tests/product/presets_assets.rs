@@ -126,6 +126,16 @@ fn what_is_only_called_like_an_asset_is_none() {
             "wordpress_logged_in_1",
             "/wp-content/uploads/members/a.png",
         ),
+        (
+            "magento",
+            "X-Magento-Vary",
+            "/de/static/frontend/own.php/a.css",
+        ),
+        (
+            "magento",
+            "X-Magento-Vary",
+            "/static/frontend/own.php/a.css",
+        ),
         ("django", "sessionid", "/static/own.json"),
         ("django", "sessionid", "/admin/static/a.css"),
         ("django", "sessionid", "/accounts/static/a.css"),

@@ -81,6 +81,12 @@ fn what_a_path_or_a_query_says_is_ones_own_is_never_stored() {
                 "/customer/account/",
                 "/rest/V1/carts/mine",
                 "/page?preview=1",
+                "/media/customer/a/b/portrait.jpg",
+                "/media/customer_address/a/b/passport.png",
+                "/media/custom_options/quote/a/b/letter.jpg",
+                "/media/downloadable/files/links/a/b/song.mp3",
+                "/de/pub/Media/import/prices.csv",
+                "/media/customer_address/media/catalog/passport.png",
             ],
         ),
         (
@@ -112,6 +118,38 @@ fn what_a_path_or_a_query_says_is_ones_own_is_never_stored() {
             let again = larder.get(target).send();
             let why = again.parameter("fwd");
             assert_eq!(why.as_deref(), Some("bypass"), "{preset}: {target}");
+        }
+    }
+}
+
+/// Of the files in `media`, only those that the shop shows to everybody are stored against the application's word.
+#[test]
+fn magento_files_that_are_not_for_everybody_are_stored_only_if_it_says_so() {
+    let (origin, larder) = with_preset("magento");
+    origin.otherwise(|request| {
+        let said = match request.header("host") {
+            Some("public.test") => "public, max-age=600",
+            _ => "private, max-age=600",
+        };
+        Reply::ok()
+            .header("Content-Type", "image/jpeg")
+            .cache(said)
+            .body("an image")
+    });
+    for (path, is_for_everybody) in [
+        ("/media/catalog/product/a/b/shoe.jpg", true),
+        ("/media/wysiwyg/banner.jpg", true),
+        ("/media/tmp/catalog/product/a/b/unsaved.jpg", false),
+        ("/media/rma_item/a/b/broken.jpg", false),
+    ] {
+        for (host, is_stored) in [("private.test", is_for_everybody), ("public.test", true)] {
+            let answer = larder.get(path).header("Host", host).send();
+            assert_eq!(
+                answer.says("stored"),
+                is_stored,
+                "{host}{path}: {}",
+                answer.said()
+            );
         }
     }
 }
