@@ -190,3 +190,30 @@ fn a_site_without_a_front_says_that_a_page_is_none() {
         assert_eq!(server.requests(), 0);
     }
 }
+
+/// Files and pages are compressed in the same way. Where that is not done here, a compressed file beside a file is sent.
+#[test]
+fn a_compressed_file_beside_a_file_is_sent_where_nothing_is_compressed_here() {
+    let root = root(&["index.php", "own.css"]);
+    fs::write(root.join("style.css"), "a rule".repeat(200)).unwrap();
+    fs::write(root.join("style.css.gz"), "made in advance").unwrap();
+    for (policy, is_beside) in [
+        ("", false),
+        ("compress = false", true),
+        ("cache = false", true),
+    ] {
+        let server = FastCgi::with_output("Cache-Control: max-age=60\r\n\r\na page");
+        let larder = command_of_anybody()
+            .args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
+            .config(&format!(
+                "{}[defaults]\n{policy}\n",
+                origin(&server, &root, "")
+            ))
+            .start();
+        let ask = larder.get("/style.css").header("Accept-Encoding", "gzip");
+        let answer = ask.send();
+        assert_eq!(answer.header("content-encoding"), Some("gzip"), "{policy}");
+        let sent = String::from_utf8_lossy(&answer.body);
+        assert_eq!(sent == "made in advance", is_beside, "{policy}");
+    }
+}
