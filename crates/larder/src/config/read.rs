@@ -100,8 +100,12 @@ fn take_inside<'i>(
     span: &Range<usize>,
 ) -> Option<Place> {
     match value.get_mut() {
-        // In place of a list of tables, the table itself is wrong.
-        DeValue::Table(_) if schema.table().is_none() && schema.members().is_some() => None,
+        // In place of a list of tables or of a word, the table itself is wrong.
+        DeValue::Table(_)
+            if schema.table().is_none() && (schema.members().is_some() || schema.is_word()) =>
+        {
+            None
+        }
         DeValue::Table(table) => take(table, schema, span),
         DeValue::Array(list) => {
             let members = schema.members().unwrap_or(schema);

@@ -97,6 +97,12 @@ impl<'a> View<'a> {
             || here.choices().any(Self::is_text)
     }
 
+    /// Whether one of several words is allowed here.
+    pub(super) fn is_word(self) -> bool {
+        let mut choices = self.resolved().choices();
+        choices.any(|choice| choice.get("const").is_some())
+    }
+
     /// Whether `key` takes `true` or `false` in any table.
     pub(super) fn is_switch(self, key: &str) -> bool {
         self.in_any_table(key).any(Self::is_boolean)

@@ -121,7 +121,10 @@ fn is_there(file: &At<PathBuf>, sink: &mut Sink<'_>) -> bool {
     let Err(error) = File::open(&file.value) else {
         return true;
     };
-    let what = format!("cannot read {}: {error}", file.value.display());
+    let what = match file.value.display().to_string().as_str() {
+        "" => "the path is empty".to_owned(),
+        path => format!("cannot read {path}: {error}"),
+    };
     sink.push(Fault::at(&file.span, what).instead(READABLE));
     false
 }

@@ -14,6 +14,17 @@ type Key<'a> = (&'static str, &'a Range<usize>);
 /// The keys that say what answers.
 pub(super) const KINDS: [&str; 6] = ["servers", "url", "fastcgi", "static", "memcached", "redis"];
 
+/// What an application is called if it has no name.
+const APP: &str = "app";
+
+/// Returns what the origin is called if it has no name.
+pub(super) fn usual_name(written: &written::Origin) -> &'static str {
+    match named(written).next() {
+        None | Some(("servers" | "fastcgi", _)) => APP,
+        Some((key, _)) => key,
+    }
+}
+
 /// Returns the keys of `written` that say what answers, in the order in which several origins are tried.
 fn named(written: &written::Origin) -> impl Iterator<Item = Key<'_>> {
     let keys = [
@@ -61,7 +72,7 @@ pub(super) fn several(table: &At<written::Origin>, sink: &mut Sink<'_>) -> bool 
         "make an origin of each, give them names, and write under `[defaults]` or in a route which one answers: `origin = …`".to_owned()
     } else {
         let app = table.value.name.as_ref().map(|name| name.value.as_str());
-        let app = app.filter(|name| !keys.contains(name)).unwrap_or("app");
+        let app = app.filter(|name| !keys.contains(name)).unwrap_or(APP);
         let names = keys.iter().map(|key| match *key {
             "servers" | "fastcgi" => app,
             key => key,
@@ -142,7 +153,7 @@ pub(super) fn replaced(written: &written::Origin, url: &ServerUrl, sink: &mut Si
 }
 
 /// Returns the keys for people, with this word before the last.
-fn listed(keys: &[&str], word: &str) -> String {
+pub(super) fn listed(keys: &[&str], word: &str) -> String {
     let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     match quoted.split_last() {
         Some((last, before)) if !before.is_empty() => {

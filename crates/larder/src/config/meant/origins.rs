@@ -1,7 +1,7 @@
 //! The applications behind Larder.
 
 use super::{
-    Sink, fetching, names, server,
+    Sink, fetching, kinds, names, server,
     sources::{self, Source},
 };
 use crate::config::{Fault, Flags, value::At, written};
@@ -108,7 +108,12 @@ fn make(
             let span = authorities
                 .map(|file| &file.span)
                 .or(table.map(|table| &table.span));
-            let what = error.to_string();
+            let is_empty = authorities.is_some_and(|file| file.value.as_os_str().is_empty());
+            let what = if is_empty {
+                "the path is empty".to_owned()
+            } else {
+                error.to_string()
+            };
             let fault = match span {
                 Some(span) => Fault::at(span, what),
                 None => Fault::anywhere(what),
@@ -132,14 +137,25 @@ fn name(
     sink: &mut Sink<'_>,
 ) -> String {
     let Some(At { value, span }) = &table.value.name else {
-        if all.len() > 1 {
-            sink.missing(
-                &["name"],
-                Fault::at(&table.span, "with several origins, each needs a name")
-                    .instead("add `name = \"shop\"`"),
-            );
+        if all.len() == 1 {
+            return "origin".to_owned();
         }
-        return "origin".to_owned();
+        let is_free = |name: &str| {
+            let mut earlier = earlier.by_name.iter();
+            all.iter().all(|table| !is_called(table, name)) && earlier.all(|(one, _)| one != name)
+        };
+        let usual = kinds::usual_name(&table.value);
+        let name = if is_free(usual) {
+            usual.to_owned()
+        } else {
+            names::free(usual, is_free)
+        };
+        sink.missing(
+            &["name"],
+            Fault::at(&table.span, "with several origins, each needs a name")
+                .instead(format!("add `name = {name:?}`")),
+        );
+        return name;
     };
     names::readable(value, span, "shop", sink);
     if !value.is_empty() && earlier.by_name.iter().any(|(name, _)| name == value) {

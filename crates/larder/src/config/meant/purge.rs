@@ -3,7 +3,7 @@
 use super::{Sink, settings::values};
 use crate::config::{
     Fault,
-    value::{At, PathStart, PeerUrl, SecretField, SharedUrl, TagField, Text, quoted},
+    value::{At, PathStart, PeerUrl, SecretField, SecretValue, SharedUrl, TagField, Text, quoted},
     written,
 };
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -135,7 +135,10 @@ fn secret(written: &At<written::Secret>, sink: &mut Sink<'_>) -> Option<(HeaderN
                 .instead("write `secret = { header = \"X-Purge-Key\", value = \"…\" }`"),
         );
     }
-    let Text { value, span } = table.value.as_ref()?;
+    let Text {
+        value: SecretValue(value),
+        span,
+    } = table.value.as_ref()?;
     unusable(value, span, sink);
     let mut value = value.clone();
     // Keeps it out of logs.

@@ -176,7 +176,12 @@ fn folder(
     };
     let made = Origin::files(config);
     made.map_err(|error| {
-        sink.push(Fault::at(span, cause(&error)).instead("name a folder that Larder may read"));
+        let what = if root.as_os_str().is_empty() {
+            "the path is empty".to_owned()
+        } else {
+            cause(&error)
+        };
+        sink.push(Fault::at(span, what).instead("name a folder that Larder may read"));
     })
     .ok()
 }

@@ -45,7 +45,11 @@ impl Place {
                 wrong.what,
                 match (wrong.instead, wrong.is_example) {
                     (Some(value), false) => Some(self.write(&value)),
-                    (Some(example), true) => self.example(&example, found),
+                    // The key's own example is nearer to what it means than one of its type, unless it turns it off.
+                    (Some(example), true) => {
+                        let own = self.examples.first().filter(|own| **own != "0s");
+                        self.example(&own.map_or(example, Value::to_string), found)
+                    }
                     (None, _) => None,
                 },
             )
@@ -150,6 +154,9 @@ const A_TABLE_EXPECTED: &str = "expected a table,";
 const A_LIST_EXPECTED: &str = "expected a list";
 const A_TABLE_FOUND: &str = ", found a table";
 
+/// How the fault of anything else in place of one of several words begins.
+const A_WORD_EXPECTED: &str = "expected a word in quotes";
+
 /// Returns the known variant, in quotation marks, that is nearest to the unknown one in serde's message.
 fn nearest_variant(message: &str) -> Option<String> {
     let rest = message.strip_prefix("unknown variant ")?;
@@ -183,15 +190,19 @@ fn describe(message: &str) -> String {
             let expected = match expected {
                 _ if a_table => "a table",
                 "a sequence" => "a list",
+                "path string" => "a path in quotes",
                 expected => expected,
             };
             return format!("expected {expected}, found {found}");
         }
     }
     match message {
-        "wanted string or table" => return "expected a word in quotes".to_owned(),
+        "wanted string or table" => return A_WORD_EXPECTED.to_owned(),
         "integer number overflowed" => return "the number has too many digits".to_owned(),
         _ => {}
+    }
+    if message.starts_with("wanted exactly 1 element") {
+        return A_WORD_EXPECTED.to_owned();
     }
     if let Some(rest) = message.strip_prefix("unknown variant ")
         && let Some((found, known)) = rest.split_once(", expected ")
@@ -204,13 +215,18 @@ fn describe(message: &str) -> String {
 
 /// Returns the place of a value with this schema under `key`. `whole` is the schema of the key's whole value.
 pub(super) fn place(key: &str, bare: bool, schema: View<'_>, whole: View<'_>) -> Place {
-    // Examples of the key take precedence over those of its type.
+    // Examples of the key take precedence over those of its type. A size or a time that is usual elsewhere says little
+    // here, unlike the default.
     let examples = |schema: View<'_>| schema.get("examples")?.as_array().cloned();
+    let usual = whole.get("pattern").and_then(|_| whole.get("default"));
+    let usual = usual.filter(|usual| *usual != "0s");
     let first_word = || {
         let mut words = schema.resolved().choices();
         words.find_map(|word| word.get("const")).cloned()
     };
-    let examples = examples(whole)
+    let examples = usual
+        .map(|usual| vec![usual.clone()])
+        .or_else(|| examples(whole))
         .or_else(|| examples(schema))
         .or_else(|| Some(vec![schema.get("default").cloned()?]))
         .or_else(|| Some(vec![first_word()?]))

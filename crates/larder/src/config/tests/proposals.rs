@@ -27,7 +27,7 @@ const PLACES: [(&str, &str, &str); 17] = [
     ),
     (
         "[[route]]",
-        "compress_types compress_min_size key.query_except key.drop",
+        "compress_types compress_min_size largest_content refuse key.query_except key.drop",
         ORIGIN,
     ),
     ("[[origin]]", "servers", ""),
@@ -184,6 +184,48 @@ const MEANT: &[(&str, &str, &str)] = &[
         "for example `redirect_https = 443`",
     ),
     ("[memory]", "size = 0", ""),
+    ("[limits]", "header_time = \"off\"", ""),
+    ("[[route]]", "refuse = 0", ""),
+    // No limit, elsewhere.
+    (
+        "[limits]",
+        "connections = -1",
+        "for example `connections = 50000`",
+    ),
+    ("", "workers = 99999999999", "for example `workers = 4`"),
+    // The default tells more than what is usual for other keys.
+    (
+        "[shared]\nurl = \"redis://r\"",
+        "timeout = \"soon\"",
+        "for example `timeout = \"50ms\"`",
+    ),
+    (
+        "[[route]]",
+        "largest_body = \"\"",
+        "for example `largest_body = \"64MiB\"`",
+    ),
+    (
+        "[[origin]]\nmemcached = \"a:1\"\nkey = \"$uri\"",
+        "content_type = 5",
+        "for example `content_type = \"application/json\"`",
+    ),
+    // People would copy it.
+    ("[purge.secret]\nheader = \"X-A\"", "value = 5", ""),
+    // Tables in place of words.
+    (
+        "[log]",
+        "format = { a = 1 }",
+        "for example `format = \"combined\"`",
+    ),
+    ("[log]", "level = {}", "for example `level = \"info\"`"),
+    // Addresses.
+    ("[shared]", "url = \"a:1\"", "write `url = \"redis://a:1\"`"),
+    (
+        "[shared]",
+        "url = \"x y\"",
+        "for example `url = \"redis://127.0.0.1:6379\"`, `\"redis+unix:///run/redis.sock\"`, \
+         `\"memcached://127.0.0.1:11211,127.0.0.1:11212\"`",
+    ),
     // Hosts.
     (
         "[[route]]",

@@ -35,11 +35,17 @@ impl<const LEAST: u32, const MOST: u32> de::Visitor<'_> for CountVisitor<LEAST, 
 
     fn visit_i128<E: de::Error>(self, number: i128) -> Result<Self::Value, E> {
         let wrong = |_| {
-            E::custom(Wrong::new(if number < 0 {
-                format!("{number} is negative: write a whole number from 0 on")
+            let (what, bound) = if number < 0 {
+                (format!("{number} is too small: at least {LEAST}"), LEAST)
             } else {
-                format!("{number} is more than {}", u32::MAX)
-            }))
+                (format!("{number} is too large: at most {MOST}"), MOST)
+            };
+            E::custom(Wrong {
+                instead: Some(bound.to_string()),
+                // The number that is nearest is hardly meant: -1 means no limit elsewhere.
+                is_example: true,
+                ..Wrong::new(what)
+            })
         };
         u32::try_from(number).map(Count).map_err(wrong)
     }

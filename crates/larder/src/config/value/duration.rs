@@ -60,18 +60,24 @@ impl Word for Duration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeLimit(pub Duration);
 
+/// What is true of every [`TimeLimit`].
+const LIMITS: &str = "and this time cannot be none";
+
 impl Word for TimeLimit {
     const WHAT: &'static str = Duration::WHAT;
     const EXAMPLES: &'static [&'static str] = &["10s", "500ms"];
     const PATTERN: &'static str = Duration::PATTERN;
 
     fn parse(text: &str) -> Result<Self, Wrong> {
+        if switch(text) == Some(false) {
+            return Err(Wrong::new(format!("`{text}` is not a duration, {LIMITS}")));
+        }
         Duration::parse(text).map(Self)
     }
 
     fn number(number: i64) -> Wrong {
         if number == 0 {
-            let wrong = Wrong::new("the duration has no unit, and must be longer than none");
+            let wrong = Wrong::new(format!("the duration has no unit, {LIMITS}"));
             return wrong.as_in(Self::EXAMPLES);
         }
         Duration::number(number).proposing::<Self>()

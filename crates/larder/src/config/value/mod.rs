@@ -52,7 +52,8 @@ pub use size::{DiskSize, HeaderSize, MemorySize, Size};
 pub use status::{FailingStatus, Refusal};
 pub(super) use switch::switch;
 pub use token::{
-    CookieName, EditableName, FieldLine, KeyedName, OwnField, PassedName, SecretField, Token,
+    CookieName, EditableName, FieldLine, KeyedName, OwnField, PassedName, SecretField, SecretValue,
+    Token,
 };
 pub use ttl::Ttl;
 pub(super) use variable::names_variable;

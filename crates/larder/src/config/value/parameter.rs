@@ -155,7 +155,7 @@ impl Word for ParamPattern {
             });
         }
         match text.split_once('*') {
-            _ if text.is_empty() => Err(Wrong::new("the name is empty")),
+            _ if text.is_empty() => Err(Wrong::new("the name is empty").as_in(Self::EXAMPLES)),
             None | Some((_, "")) => Ok(Self::parse(text)),
             Some((prefix, _)) => {
                 Err(Wrong::new("`*` is only allowed at the end here").instead(format!("{prefix}*")))

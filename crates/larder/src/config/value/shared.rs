@@ -67,7 +67,14 @@ impl Word for SharedUrl {
             if let Some(meant) = with_slashes(text) {
                 return Err(Wrong::new("the scheme needs two slashes after it").instead(meant));
             }
-            return Err(Wrong::new("the address has no scheme").instead(format!("redis://{text}")));
+            let wrong = Wrong::new("the address has no scheme");
+            let is_plain =
+                |letter: char| letter.is_ascii_alphanumeric() || "-._~:/?@%=&[]".contains(letter);
+            return Err(if text.chars().all(is_plain) {
+                wrong.instead(format!("redis://{text}"))
+            } else {
+                wrong.as_in(Self::EXAMPLES)
+            });
         };
         if !SCHEMES.contains(&scheme.as_str()) {
             let same = match scheme.as_str() {

@@ -75,6 +75,9 @@ impl Word for HeaderSize {
     const PATTERN: &'static str = Size::PATTERN;
 
     fn parse(text: &str) -> Result<Self, Wrong> {
+        if text.trim() == "0" {
+            return Err(Self::number(0));
+        }
         match Size::parse(text)? {
             Size(bytes) if bytes <= Self::MOST.0 => Ok(Self(bytes)),
             _ => {
@@ -85,6 +88,9 @@ impl Word for HeaderSize {
     }
 
     fn number(number: i64) -> Wrong {
+        if number == 0 {
+            return Wrong::new("the size has no unit, and no header is that small");
+        }
         Size::number(number).proposing::<Self>()
     }
 }
@@ -99,22 +105,32 @@ pub type MemorySize = StoreSize<{ 1 << 20 }>;
 /// The size of the store on disk.
 pub type DiskSize = StoreSize<{ 64 << 20 }>;
 
+impl<const LEAST: u64> StoreSize<LEAST> {
+    fn small() -> Wrong {
+        let what = format!("the store needs at least {}", Size(LEAST));
+        Wrong::new(what).as_in(Self::EXAMPLES)
+    }
+}
+
 impl<const LEAST: u64> Word for StoreSize<LEAST> {
     const WHAT: &'static str = Size::WHAT;
     const EXAMPLES: &'static [&'static str] = &["512MiB", "10GiB"];
     const PATTERN: &'static str = Size::PATTERN;
 
     fn parse(text: &str) -> Result<Self, Wrong> {
+        if text.trim() == "0" {
+            return Err(Self::small());
+        }
         match Size::parse(text)? {
             Size(bytes) if bytes >= LEAST => Ok(Self(bytes)),
-            _ => {
-                let what = format!("the store needs at least {}", Size(LEAST));
-                Err(Wrong::new(what).as_in(Self::EXAMPLES))
-            }
+            _ => Err(Self::small()),
         }
     }
 
     fn number(number: i64) -> Wrong {
+        if number == 0 {
+            return Self::small();
+        }
         Size::number(number).proposing::<Self>()
     }
 }
@@ -155,8 +171,10 @@ mod tests {
             assert_eq!(told.map(|wrong| wrong.instead), meant, "{number}");
         }
         assert_eq!(DiskSize::parse("64MiB"), Ok(StoreSize(64 << 20)));
-        let wrong = DiskSize::parse("63MiB").unwrap_err();
-        assert!(wrong.what.contains("at least 64MiB"), "{wrong}");
+        for small in ["63MiB", "0B", "0"] {
+            let wrong = DiskSize::parse(small).unwrap_err();
+            assert!(wrong.what.contains("at least 64MiB"), "{wrong}");
+        }
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Word for FailingStatus {
     }
 
     fn number(number: i64) -> Wrong {
-        as_text(number)
+        as_text(number).proposing::<Self>()
     }
 }
 
@@ -101,7 +101,7 @@ impl Word for Refusal {
     }
 
     fn number(number: i64) -> Wrong {
-        as_text(number)
+        as_text(number).proposing::<Self>()
     }
 }
 

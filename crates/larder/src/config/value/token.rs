@@ -219,6 +219,19 @@ impl Word for KeyedName {
     }
 }
 
+/// A secret that clients send. There is no example of one: people would copy it.
+#[derive(Clone, Debug)]
+pub struct SecretValue(pub HeaderValue);
+
+impl Word for SecretValue {
+    const WHAT: &'static str = "a secret in quotes";
+    const EXAMPLES: &'static [&'static str] = &[];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        HeaderValue::parse(text).map(Self)
+    }
+}
+
 /// The name of a header in which a client sends a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretField(pub HeaderName);
@@ -314,7 +327,10 @@ impl Word for CookieName {
         stands_alone::<Self>(text, "cookie_")?;
         foreign::choice::<Self>(text, text)?;
         let wrong = Wrong::new(format!("`{text}` is not the name of one cookie"));
-        if text.is_empty() || text.contains([' ', '=', ';', ',', '*']) {
+        if text.is_empty() {
+            return Err(wrong.as_in(Self::EXAMPLES));
+        }
+        if text.contains([' ', '=', ';', ',', '*']) {
             return Err(wrong);
         }
         // It may contain a bar too (RFC 9110 section 5.6.2), and never does.

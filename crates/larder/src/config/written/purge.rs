@@ -1,9 +1,9 @@
 //! Purging, as written.
 
 use crate::config::value::{
-    At, Chosen, Count, Many, MissStatus, PathStart, PeerUrl, SecretField, TagField, Text,
+    At, Chosen, Count, Many, MissStatus, PathStart, PeerUrl, SecretField, SecretValue, TagField,
+    Text,
 };
-use http::HeaderValue;
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -54,8 +54,8 @@ pub struct Secret {
     #[schemars(extend("examples" = ["X-Purge-Key"]))]
     pub header: Option<Text<SecretField>>,
     /// The value of the field: at least 8 characters, chosen at random.
-    #[schemars(extend("examples" = [], "minLength" = 8))]
-    pub value: Option<Text<HeaderValue>>,
+    #[schemars(extend("minLength" = 8))]
+    pub value: Option<Text<SecretValue>>,
 }
 
 /// What is fetched again after a soft purge.

@@ -189,7 +189,7 @@ pub(in crate::config::meant) fn hosts_together(written: &Defaults, sink: &mut Si
     {
         let what = "all hosts share what is stored here, so the application must not get the client's host";
         let fault = Fault::at(span, what).instead(
-            "add `origin_host = \"app.example\"`: the host that it gets instead, and uses in its links",
+            "add `origin_host = \"app.example\"` beside `key`: the host that it gets instead, and uses in its links",
         );
         sink.missing(&["origin_host"], fault);
     }
