@@ -227,3 +227,34 @@ fn what_the_server_of_the_command_line_replaces_is_told() {
         }
     }
 }
+
+/// What a listener of the file has is not had by the address of the command line.
+#[test]
+fn what_the_address_of_the_command_line_replaces_is_told() {
+    let server = Origin::start();
+    let file = scratch_dir().join("larder.toml");
+    let socket = scratch_dir().join("socket");
+    for (listen, said) in [
+        (
+            format!(
+                "[{{ address = \"unix:{}\", mode = \"660\", redirect_https = 443 }}]",
+                socket.display()
+            ),
+            "the command line says where to listen: `redirect_https` and `mode` have no effect",
+        ),
+        (
+            "[{ address = \":443\", tls = [{ certificate = \"a.pem\", key = \"a.key\" }] }]"
+                .to_owned(),
+            "the command line says where to listen: `tls` has no effect",
+        ),
+        ("\":443\"".to_owned(), ""),
+    ] {
+        let text = format!("admin = \"off\"\nlisten = {listen}\n");
+        fs::write(&file, text).expect("a file");
+        let serve = command().args(["serve", "--listen", "127.0.0.1:0", "--config"]);
+        let larder = serve.args([file.as_os_str()]).args([server.url()]).start();
+        let told = larder.stop().stderr;
+        assert_eq!(told.contains("no effect"), !said.is_empty(), "{told}");
+        assert!(told.contains(said), "{told}");
+    }
+}

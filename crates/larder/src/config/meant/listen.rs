@@ -1,6 +1,6 @@
 //! Listeners.
 
-use super::{Sink, certificate, settings::values};
+use super::{Sink, certificate, kinds::listed, settings::values};
 use crate::config::{
     Fault, Flags,
     value::{Brief, ListenAddress},
@@ -76,6 +76,9 @@ pub(super) fn build(written: &written::Config, flags: &Flags, sink: &mut Sink<'_
             );
         }
     } else {
+        for table in in_file.into_iter().flat_map(|(list, _)| list) {
+            replaced(table, sink);
+        }
         listeners.extend(
             flags
                 .listen
@@ -89,6 +92,28 @@ pub(super) fn build(written: &written::Config, flags: &Flags, sink: &mut Sink<'_
         listeners.push((Listener::plain(ListenAddress::Tcp(usual)), None));
     }
     listeners
+}
+
+/// Warns of what the file says of an address that is not listened on, because the command line says where.
+fn replaced(table: &Brief<written::Listen>, sink: &mut Sink<'_>) {
+    let Brief { value, span } = table;
+    let keys = [
+        ("tls", value.tls.is_some()),
+        ("proxy_protocol", value.proxy_protocol.is_some()),
+        ("redirect_https", value.redirect_https.is_some()),
+        ("mode", value.mode.is_some()),
+    ];
+    let keys = keys.into_iter().filter(|(_, is_written)| *is_written);
+    let keys: Vec<&str> = keys.map(|(key, _)| key).collect();
+    if keys.is_empty() {
+        return;
+    }
+    let have = if keys.len() > 1 { "have" } else { "has" };
+    let what = format!(
+        "the command line says where to listen: {} {have} no effect",
+        listed(&keys, "and")
+    );
+    sink.warn(Fault::at(span, what).instead("leave `--listen` out of the command line"));
 }
 
 fn listener(table: &Brief<written::Listen>, sink: &mut Sink<'_>) -> Option<Placed> {
