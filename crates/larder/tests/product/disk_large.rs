@@ -11,7 +11,7 @@ use crate::{
     disk::{LARGE, MIDDLE, Site, content, ending, keep, same, wait_written},
     memory::stalled,
 };
-use std::{fs, thread};
+use std::{fs, path::Path, thread};
 use testkit::{Client, Command, Gate, Larder, Reply, Request, Response, wait_until};
 
 const HALF: usize = LARGE / 2;
@@ -285,6 +285,48 @@ fn a_body_that_goes_for_others_is_read_to_its_end() {
     slow.read_content(&mut answer);
     assert!(answer.complete);
     same(&answer.body, &content("/page", 4 * LARGE), "what was there");
+}
+
+/// Bytes of the tier's files that have no name any more and are still open.
+fn held_open(larder: &Larder, directory: &Path) -> u64 {
+    let open = fs::read_dir(format!("/proc/{}/fd", larder.id())).expect("its open files");
+    let files = open.filter_map(|entry| {
+        let entry = entry.ok()?.path();
+        let name = fs::read_link(&entry).ok()?;
+        let removed = name.starts_with(directory) && name.to_string_lossy().ends_with("(deleted)");
+        removed.then(|| fs::metadata(&entry).map_or(0, |file| file.len()))
+    });
+    files.sum()
+}
+
+/// What was removed to make room takes its room as long as clients read it.
+#[test]
+fn bodies_that_slow_clients_read_count_after_they_were_removed() {
+    let site = Site::with(|request| {
+        let reply = Reply::ok().cache("max-age=600");
+        reply.body(content(request.path(), 6 * LARGE))
+    });
+    let larder = site.start();
+    let mut slow = Vec::new();
+    for number in 0..8 {
+        let path = format!("/{number}");
+        keep(&larder, &[&path]);
+        if number < 3 {
+            wait_until("it is on disk", || larder.get(&path).send().hit());
+        }
+        slow.extend(stalled(&larder, &path, 1));
+        let taken = || sample(&larder, "larder_disk_bytes");
+        assert!(taken() <= 64 << 20, "{} bytes", taken());
+        wait_until("what is removed and read counts", || {
+            held_open(&larder, site.path()) <= taken()
+        });
+    }
+    assert!(held_open(&larder, site.path()) > 0, "one made room");
+    drop(slow);
+    wait_until("there is room for others", || {
+        keep(&larder, &["/other"]);
+        larder.get("/other").send().hit()
+    });
 }
 
 #[test]

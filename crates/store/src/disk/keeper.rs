@@ -37,7 +37,7 @@ pub(super) struct Keeper {
     open: Option<OpenSegment>,
     /// The number of the next segment.
     next: u32,
-    /// Bytes of all files together.
+    /// Bytes of all files together that have a name.
     pub total: u64,
     /// Whether the file system was found to be full before the tier was.
     is_tight: bool,
@@ -123,7 +123,7 @@ impl Keeper {
             self.go_round();
             self.leaving
                 .retain(|(since, left)| since.elapsed() < LEAVING || left.is_read());
-            self.shared.total.store(self.total, Relaxed);
+            self.shared.total.store(self.taken(), Relaxed);
             self.shared.large.store(self.ledger.count(), Relaxed);
         }
         // The index of a sealed segment need not be rebuilt. If sealing fails, it will be.

@@ -93,7 +93,7 @@ impl Keeper {
         let around = (ENTRY + label::length(&label)) as u64;
         let needed = size + around + (FILE_HEAD + TRAILER) as u64;
         let has_room = if from.is_some() {
-            self.total + needed <= self.shared.size && (!self.is_tight || self.is_free(needed))
+            self.has_room(needed) && (!self.is_tight || self.is_free(needed))
         } else {
             self.make_room(needed)
         };

@@ -61,7 +61,7 @@ impl Keeper {
 
 impl Leaving {
     /// Bytes that it still takes of the file system, if it has no name any more.
-    fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::Segment(segment) => segment.bytes.load(Relaxed),
             Self::Large(file) => match file.metadata() {

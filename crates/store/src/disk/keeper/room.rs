@@ -12,6 +12,10 @@ use crate::{
 };
 use std::{fs, sync::atomic::Ordering::Relaxed};
 
+/// What is evicted while clients read it takes its room until they are done. For that, up to this part of the tier's size
+/// is evicted in addition. Beyond it nothing is written until they are done: slow clients shall not empty the tier.
+const HELD: u64 = 4;
+
 /// A record of an evicted segment that is to be written again. It is found where it was until then: the file of the
 /// segment has no name any more, but stays open. So it is never unknown. Whoever forgets it meanwhile forgets it for
 /// good, because the copy only takes its place in the index ([`Index::replace`](crate::disk::index::Index::replace)).
@@ -25,13 +29,35 @@ impl Keeper {
     /// Evicts the oldest until there is room for `bytes`. False if there is none.
     pub fn make_room(&mut self, bytes: u64) -> bool {
         let mut chances = self.shared.segments().len() as u64 + self.ledger.count();
-        while self.total.saturating_add(bytes) > self.shared.size {
+        while self.wanted(bytes) > self.shared.size {
             if !self.evict(chances > 0) {
                 return false;
             }
             chances = chances.saturating_sub(1);
         }
-        !self.is_tight || self.make_way(bytes, chances > 0)
+        self.has_room(bytes) && (!self.is_tight || self.make_way(bytes, chances > 0))
+    }
+
+    /// What would have to fit into the tier's size if it took `bytes` now. Of what is evicted and still read, a part.
+    fn wanted(&self, bytes: u64) -> u64 {
+        let held = self.held().min(self.shared.size / HELD);
+        self.total.saturating_add(held).saturating_add(bytes)
+    }
+
+    /// Whether `bytes` more would still be within the tier's size.
+    pub(super) fn has_room(&self, bytes: u64) -> bool {
+        self.taken().saturating_add(bytes) <= self.shared.size
+    }
+
+    /// Bytes of all files together, with those that have no name any more and are still read.
+    pub(super) fn taken(&self) -> u64 {
+        self.total.saturating_add(self.held())
+    }
+
+    /// Bytes of files that have no name any more and are still read.
+    fn held(&self) -> u64 {
+        let read = self.leaving.iter().filter(|(_, left)| left.is_read());
+        read.map(|(_, left)| left.bytes()).sum()
     }
 
     /// Evicts the oldest: a large file that the oldest segment names, or else that segment. With `chance`, what was
