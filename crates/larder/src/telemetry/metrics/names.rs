@@ -124,7 +124,7 @@ metrics! {
     DISK_RECORDS = Gauge "larder_disk_records"
         [] "Stored responses on disk that can be found";
     DISK_BYTES = Gauge "larder_disk_bytes"
-        [] "Size of all files of the disk tier";
+        [] "Size of all files of the disk tier, with those that were removed and are still read";
     DISK_LIMIT_BYTES = Gauge "larder_disk_limit_bytes"
         [] "Largest size that the files of the disk tier may have";
     DISK_INDEX_BYTES = Gauge "larder_disk_index_bytes"
@@ -154,7 +154,7 @@ metrics! {
     DISK_DAMAGED = Counter "larder_disk_damaged"
         [] "Times that bytes on disk were not what had been written; such bytes are never sent";
     DISK_FAILING = Gauge "larder_disk_failing"
-        [] "1 while the disk tier is not used because its device fails";
+        [] "1 while the disk tier is not used because its device fails, and after that until something was read or written again";
     SHARED_HITS = Counter "larder_shared_hits"
         [] "Lookups in the shared tier that found something";
     SHARED_MISSES = Counter "larder_shared_misses"
