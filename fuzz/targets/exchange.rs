@@ -85,7 +85,7 @@ fuzz_target!(|data: &[u8]| {
         "never stored against no-store"
     );
     assert!(
-        says.private != directives::Qualified::Whole,
+        !says.private.is_whole(),
         "never stored against private"
     );
 

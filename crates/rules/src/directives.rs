@@ -18,43 +18,48 @@ use list::Directive;
 /// The largest number of seconds in a directive: 2^31, which stands for infinity (RFC 9111 section 1.2.2).
 pub const MOST_SECONDS: u32 = 1 << 31;
 
-/// A directive that may carry field names: `no-cache` and `private` (RFC 9111 section 5.2.2).
+/// A directive that may carry field names: `no-cache` and `private` (RFC 9111 section 5.2.2). Both forms can occur
+/// beside each other; then both hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Qualified {
     /// The directive is absent.
     #[default]
     Absent,
-    /// The directive has no argument, or one that could not be read: it covers the whole response.
-    Whole,
     /// It covers these fields only.
     Fields(Vec<HeaderName>),
+    /// It covers the whole response: an occurrence has no argument, or one that could not be read. The fields are those
+    /// that others name.
+    Whole(Vec<HeaderName>),
 }
 
 impl Qualified {
     /// Whether the directive covers the whole response.
     pub const fn is_whole(&self) -> bool {
-        matches!(self, Self::Whole)
+        matches!(self, Self::Whole(_))
     }
 
-    /// The fields that the directive covers; empty if it is absent or covers the whole response.
+    /// The fields that the directive names, whether or not it covers the whole response too.
     pub fn names(&self) -> &[HeaderName] {
         match self {
-            Self::Fields(names) => names,
-            Self::Absent | Self::Whole => &[],
+            Self::Absent => &[],
+            Self::Fields(names) | Self::Whole(names) => names,
         }
     }
 
     /// Adds another occurrence. Lists are joined; an occurrence without a readable list covers everything.
     fn join(&mut self, list: Option<&[u8]>) {
-        let Some(mut more) = list.and_then(list::field_names) else {
-            *self = Self::Whole;
-            return;
+        let more = list.and_then(list::field_names);
+        let is_whole = self.is_whole() || more.is_none();
+        let mut names = match std::mem::take(self) {
+            Self::Absent => Vec::new(),
+            Self::Fields(names) | Self::Whole(names) => names,
         };
-        match self {
-            Self::Absent => *self = Self::Fields(more),
-            Self::Whole => {}
-            Self::Fields(names) => names.append(&mut more),
-        }
+        names.extend(more.into_iter().flatten());
+        *self = if is_whole {
+            Self::Whole(names)
+        } else {
+            Self::Fields(names)
+        };
     }
 }
 

@@ -361,6 +361,52 @@ fn a_validation_with_one_users_tag_tells_nothing_that_was_said_to_another() {
     }
 }
 
+/// RFC 9111 sections 5.2.2.4 and 5.2.2.7: what one directive names, another that covers the whole answer does not take
+/// back.
+#[test]
+fn fields_that_are_named_beside_a_word_for_the_whole_answer_reach_nobody_else() {
+    let named = "=\"Set-Cookie, X-User\"";
+    let forced = "ttl = \"60s\"\nttl_mode = \"override\"";
+    for (site, directive, is_validated) in [
+        ("", "no-cache", true),
+        (forced, "no-cache", false),
+        (forced, "private", false),
+    ] {
+        let bare = format!("public, max-age=60, {directive}");
+        for says in [
+            [bare.clone(), format!("{directive}{named}")],
+            [format!("{directive}{named}"), bare],
+        ] {
+            let (origin, larder) = start_with(&format!(
+                "[[origin]]\nservers = \"{{origin}}\"\n[defaults]\n{site}\n"
+            ));
+            let told = says.clone();
+            origin.on("/", move |request| {
+                let reply = match request.header("if-none-match") {
+                    Some(_) => return Reply::status(304).header("ETag", "\"a\""),
+                    None => Reply::ok().header("ETag", "\"a\"").body("the same"),
+                };
+                let reply = told
+                    .iter()
+                    .fold(reply, |reply, line| reply.header("Cache-Control", line));
+                let user = whose(request);
+                reply
+                    .header("X-User", &user)
+                    .header("Set-Cookie", format!("id={user}"))
+            });
+            let own = larder.get("/").header("Cookie", "alice").send();
+            assert_eq!(own.header("x-user"), Some("alice"), "{says:?}");
+            assert_eq!(own.header("set-cookie"), Some("id=alice"), "{says:?}");
+            let other = larder.get("/").header("Cookie", "bob").send();
+            assert_eq!(other.text(), "the same", "{says:?}: {}", other.said());
+            assert_eq!(other.header("x-user"), None, "{says:?}: {}", other.said());
+            assert_eq!(other.header("set-cookie"), None, "{says:?}");
+            let asked = 1 + usize::from(is_validated);
+            assert_eq!(origin.requests("/"), asked, "{says:?}: {}", other.said());
+        }
+    }
+}
+
 #[test]
 fn connections_to_the_origin_do_not_mix_answers() {
     let (origin, larder) = start();

@@ -312,6 +312,13 @@ fn what_is_for_one_client_alone_keeps_the_word_that_says_so() {
     assert!(second.hit(), "{}", second.said());
     assert_eq!(second.header("x-user"), None);
     assert_eq!(second.joined("cache-control"), "max-age=5");
+    // Beside a word for the whole answer too.
+    let both = "max-age=60, no-cache, no-cache=\"x-user\"";
+    let reply = Reply::ok().cache(both).header("X-User", "alice");
+    origin.reply("/both", reply.header("ETag", "\"a\""));
+    let own = larder.get("/both").send();
+    assert_eq!(own.header("x-user"), Some("alice"));
+    assert_eq!(own.joined("cache-control"), both, "{}", own.said());
     // A field for us alone lets us keep all of it; for others it stays what it is.
     let reply = Reply::ok().cache(said).header("X-User", "alice");
     let reply = reply.header("CDN-Cache-Control", "max-age=60");

@@ -58,7 +58,7 @@ fn is_true(value: &BareItem) -> bool {
 fn qualified(value: &BareItem) -> Qualified {
     let mut found = Qualified::Absent;
     match value {
-        BareItem::Boolean(true) => found = Qualified::Whole,
+        BareItem::Boolean(true) => found.join(None),
         BareItem::String(list) => found.join(Some(list.as_str().as_bytes())),
         _ => {}
     }

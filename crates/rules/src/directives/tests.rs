@@ -36,11 +36,17 @@ fn max_age(seconds: u32) -> ResponseDirectives {
 }
 
 fn names(list: &[&'static str]) -> Qualified {
-    Qualified::Fields(
-        list.iter()
-            .map(|name| HeaderName::from_static(name))
-            .collect(),
-    )
+    Qualified::Fields(header_names(list))
+}
+
+/// All of the response, and these fields by name.
+fn whole_and(list: &[&'static str]) -> Qualified {
+    Qualified::Whole(header_names(list))
+}
+
+fn header_names(list: &[&'static str]) -> Vec<HeaderName> {
+    let names = list.iter().copied();
+    names.map(HeaderName::from_static).collect()
 }
 
 #[test]
@@ -51,8 +57,8 @@ fn every_response_directive() {
     );
     let expected = ResponseDirectives {
         no_store: true,
-        no_cache: Qualified::Whole,
-        private: Qualified::Whole,
+        no_cache: Qualified::Whole(Vec::new()),
+        private: Qualified::Whole(Vec::new()),
         public: true,
         must_revalidate: true,
         proxy_revalidate: true,

@@ -85,6 +85,9 @@ fn unstorable_fields_rfc_9111_section_3_1() {
             "cache-control",
             "private=\"x-user\", no-cache=\"Set-Cookie, x-absent\"",
         ),
+        // Sections 5.2.2.4 and 5.2.2.7: what covers the whole response takes no field's name back.
+        ("cache-control", "no-cache, private, no-cache=\"x-token\""),
+        ("x-token", "mine"),
         ("x-user", "me"),
         ("set-cookie", "a=b"),
         ("set-cookie", "c=d"),

@@ -254,6 +254,14 @@ fn cookies() {
         // The field is not stored with the response in any case.
         (&[COOKIE, (CC, "max-age=60, no-cache=\"set-cookie\"")], true),
         (&[COOKIE, (CC, "max-age=60, private=\"set-cookie\"")], true),
+        (
+            &[
+                COOKIE,
+                (CC, "no-cache=\"set-cookie\", no-cache"),
+                ("etag", "\"a\""),
+            ],
+            true,
+        ),
         (&[COOKIE, (CC, "max-age=60, private=\"x-user\"")], false),
         (&[COOKIE, (CC, "max-age=60, no-cache=\"x-user\"")], false),
     ];
