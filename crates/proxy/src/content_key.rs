@@ -60,7 +60,7 @@ pub enum Unkeyed {
     Effect,
     /// A query that the site does not store.
     Operation,
-    /// A condition or a range: these do not apply to content. A GraphQL request is known to be a query then.
+    /// A condition, which only the application can judge. A GraphQL request is known to be a query then.
     Condition,
 }
 
@@ -161,15 +161,15 @@ fn head_allows(ask: &Ask) -> Result<(), Unkeyed> {
         .ok_or(Unkeyed::Type)
 }
 
-/// Whether the request has a condition or a range. These choose among representations of a resource, not among answers.
+/// Whether the request has a condition. For methods other than `GET` and `HEAD`, RFC 9110 section 13.1.2 answers one that
+/// fails with 412; an application that knows `QUERY` may answer with 304. A range is no condition: it means nothing here
+/// (section 14.2).
 fn is_conditional(ask: &Ask) -> bool {
-    const CONDITIONS: [HeaderName; 6] = [
+    const CONDITIONS: [HeaderName; 4] = [
         header::IF_MATCH,
         header::IF_NONE_MATCH,
         header::IF_MODIFIED_SINCE,
         header::IF_UNMODIFIED_SINCE,
-        header::IF_RANGE,
-        header::RANGE,
     ];
     CONDITIONS.iter().any(|name| ask.fields.contains_key(name))
 }

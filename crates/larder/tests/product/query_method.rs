@@ -185,7 +185,12 @@ fn what_cannot_be_keyed_passes() {
     let long = vec![b'x'; 9000];
     for (media, content, fields, why) in [
         ("text/plain", long.as_slice(), &[][..], "content-too-large"),
-        ("text/plain", b"a", &[("Range", "bytes=0-1")], "condition"),
+        (
+            "text/plain",
+            b"a",
+            &[("If-None-Match", "\"a\"")],
+            "condition",
+        ),
         (
             "text/plain",
             b"a",
@@ -224,6 +229,47 @@ fn what_cannot_be_keyed_passes() {
     assert_eq!(origin.last("/search").body, "y".repeat(9 * 1024).as_bytes());
     let huge = vec![b'z'; 2 << 20];
     assert_eq!(query(&larder, "text/plain", &huge, &[]).status, 413);
+}
+
+/// RFC 9110 section 14.2: a range is ignored where the method defines none, so the whole answer is stored and sent.
+#[test]
+fn a_range_changes_nothing() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\npath = \"/graphql\"\n[route.graphql]\n",
+    );
+    let json = "application/json";
+    let content = r#"{"query":"{ a }"}"#;
+    for (method, path) in [
+        ("QUERY", "/search"),
+        ("QUERY", "/graphql"),
+        ("POST", "/graphql"),
+    ] {
+        origin.on(path, |request| match request.header("range") {
+            Some(_) => Reply::status(416),
+            None => Reply::ok().cache("max-age=60").body("0123456789"),
+        });
+        let before = origin.requests(path);
+        let ask = |fields: &[(&str, &str)]| {
+            let ask = larder.ask(method, path).header("Content-Type", json);
+            let ask = fields
+                .iter()
+                .fold(ask, |ask, (name, value)| ask.header(name, value));
+            ask.body(content).send()
+        };
+        let range = ("Range", "bytes=0-1");
+        for fields in [
+            &[range][..],
+            &[range, ("If-Range", "\"a\"")],
+            &[("If-Range", "\"a\"")],
+            &[],
+        ] {
+            let answer = ask(fields);
+            let got = (answer.status, answer.text());
+            let whole = (200, "0123456789".to_owned());
+            assert_eq!(got, whole, "{method} {path}: {}", answer.said());
+        }
+        assert_eq!(origin.requests(path), before + 1, "{method} {path}");
+    }
 }
 
 #[test]
