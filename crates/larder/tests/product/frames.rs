@@ -29,13 +29,19 @@ pub fn last(mut frame: Vec<u8>) -> Vec<u8> {
 
 /// A `GET` whose content may follow.
 pub fn head(stream: u8, path: &str) -> Vec<u8> {
-    let block = [
+    head_with(stream, path, &[])
+}
+
+/// The same with these fields.
+pub fn head_with(stream: u8, path: &str, fields: &[(&str, &str)]) -> Vec<u8> {
+    let line = [
         (":method", "GET"),
         (":scheme", "http"),
         (":authority", "a"),
         (":path", path),
     ];
-    frame(1, stream, &block.map(literal).concat())
+    let block = line.iter().chain(fields).copied().flat_map(literal);
+    frame(1, stream, &block.collect::<Vec<u8>>())
 }
 
 /// A `GET`: its content ends with its head (RFC 9113 section 6.2).

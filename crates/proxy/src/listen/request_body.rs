@@ -76,10 +76,11 @@ impl RequestBody {
         }
     }
 
-    /// Returns the body, or no content if what has come already is empty and ends it.
+    /// Returns the body, or no content if what has come already is empty and ends it, or if the client has announced that
+    /// none comes.
     ///
     /// Some clients of HTTP/2 end a `GET` with a `DATA` frame without bytes (RFC 9113 section 8.1). That means the same
-    /// as a head that ends the stream.
+    /// as a head that ends the stream. Bytes behind a `content-length: 0` are an error of the stream (section 8.1.1).
     pub(super) fn or_none(mut self, cx: &mut Context<'_>) -> Self {
         let is_open = self
             .0
@@ -88,6 +89,7 @@ impl RequestBody {
         if !is_open {
             return self;
         }
+        let is_none = self.size_hint().exact() == Some(0);
         let polled = Pin::new(&mut self).poll_frame(cx);
         if let Some(content) = &mut self.0 {
             // Nothing waits for it yet, however long the request itself has to.
@@ -95,7 +97,7 @@ impl RequestBody {
         }
         match polled {
             Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
-                Ok(data) if data.is_empty() && self.is_end_stream() => Self::none(),
+                Ok(data) if data.is_empty() && (is_none || self.is_end_stream()) => Self::none(),
                 Ok(data) => {
                     self.put_back(data, None);
                     self
@@ -103,6 +105,7 @@ impl RequestBody {
                 Err(_trailers) => Self::none(),
             },
             Poll::Ready(None) => Self::none(),
+            Poll::Pending if is_none => Self::none(),
             // A read returns the error again.
             Poll::Ready(Some(Err(_))) | Poll::Pending => self,
         }

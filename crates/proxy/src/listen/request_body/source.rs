@@ -80,8 +80,8 @@ impl ContentSource {
         }
     }
 
-    /// Whether it may be read before it is needed: its client does not wait to be told to continue, and announced no
-    /// length.
+    /// Whether it may be read before it is needed: its client does not wait to be told to continue, and did not announce
+    /// that some comes.
     pub(super) fn may_be_peeked(&self) -> bool {
         let Self::Http2 {
             content, held_back, ..
@@ -89,7 +89,8 @@ impl ContentSource {
         else {
             return false;
         };
-        held_back.is_none() && content.size_hint().exact().is_none()
+        let announced = content.size_hint().exact();
+        held_back.is_none() && announced.is_none_or(|length| length == 0)
     }
 
     /// Whether some of it is known to have come, or its end. Over HTTP/1, `hyper` looks for more only when it is read.
