@@ -92,7 +92,7 @@ pub struct Member<'a> {
     /// The remaining lifetime in seconds, negative if stale.
     pub ttl: Option<i64>,
     /// The cache key. Bytes that a string cannot express are percent-encoded.
-    pub key: Option<&'a str>,
+    pub key: Option<&'a [u8]>,
     /// A token, otherwise sent as a quoted string.
     pub detail: Option<&'a str>,
 }

@@ -644,6 +644,26 @@ fn answers_say_more_when_asked_to() {
     assert!(hit.joined("via").contains("edge"));
 }
 
+/// Two requests share an answer if they have the same key, so the keys of two that do not are shown as two.
+#[test]
+fn keys_that_differ_in_any_byte_are_shown_apart() {
+    let (origin, larder) = start_with(
+        "report.key = true\n[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = \"60s\"\nkey.headers = \"X-A\"\n",
+    );
+    origin.otherwise(counted);
+    let shown = |value: &[u8]| {
+        let mut client = larder.client();
+        let head = b"GET /page HTTP/1.1\r\nHost: a.test\r\nX-A: ";
+        client.send([&head[..], value, b"\r\n\r\n"].concat());
+        let answer = client.read();
+        (answer.text(), answer.parameter("key").unwrap_or_default())
+    };
+    let (first, second) = (shown(b"\xe8"), shown(b"\xe9"));
+    assert_ne!(first.0, second.0);
+    assert!(first.1.ends_with("1:%E8"), "{}", first.1);
+    assert!(second.1.ends_with("1:%E9"), "{}", second.1);
+}
+
 #[test]
 fn answers_say_nothing_of_it_by_default_but_cache_status() {
     let (_origin, larder) = site(NOTHING, "");

@@ -35,8 +35,8 @@ pub fn fields(
         node,
     } = &site.report;
     if *cache_status {
-        let key = ask.filter(|_| *key).map(|ask| ask.key.text());
-        let value = self::cache_status(worker, site, status, outcome, key.as_deref());
+        let key = ask.filter(|_| *key).map(|ask| ask.key.as_bytes());
+        let value = self::cache_status(worker, site, status, outcome, key);
         // Caches append: the last member is the one nearest to the client (RFC 9211 section 2).
         heads::add(fields, CACHE_STATUS, Rc::unwrap_or_clone(value));
     } else {
@@ -57,7 +57,7 @@ pub fn cache_status(
     site: &Site,
     status: StatusCode,
     outcome: &Outcome,
-    key: Option<&str>,
+    key: Option<&[u8]>,
 ) -> Rc<HeaderValue> {
     let detail = outcome.detail.as_ref().map(Detail::token);
     let member = Member {

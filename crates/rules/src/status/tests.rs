@@ -75,7 +75,7 @@ fn members_as_rfc_9211_spells_them() {
                     collapsed: true,
                 },
                 ttl: Some(60),
-                key: Some("http://a/\"b\"\\"),
+                key: Some(b"http://a/\"b\"\\"),
                 detail: Some("no-store"),
                 ..PLAIN
             },
@@ -93,7 +93,7 @@ fn members_as_rfc_9211_spells_them() {
         (
             Member {
                 ttl: Some(5),
-                key: Some("k"),
+                key: Some(b"k"),
                 detail: Some("timeout"),
                 ..PLAIN
             },
@@ -102,10 +102,19 @@ fn members_as_rfc_9211_spells_them() {
         (
             Member {
                 handled: Handled::Hit,
-                key: Some("/ü\n"),
+                key: Some("/ü\n".as_bytes()),
                 ..PLAIN
             },
             r#"larder; hit; key="/%C3%BC%0A""#,
+        ),
+        // What is no UTF-8 stays what it is.
+        (
+            Member {
+                handled: Handled::Hit,
+                key: Some(b"\xe9\xff"),
+                ..PLAIN
+            },
+            r#"larder; hit; key="%E9%FF""#,
         ),
     ];
     for (member, expected) in rows {
@@ -188,7 +197,7 @@ proptest! {
             name: &name,
             handled,
             ttl: Some(ttl),
-            key: Some(&key),
+            key: Some(key.as_bytes()),
             detail: Some(&detail),
         };
         let item = read_back(&member.to_value());
@@ -202,7 +211,7 @@ proptest! {
 
     #[test]
     fn printable_keys_arrive_as_they_are(key in "[ -~]{0,200}") {
-        let member = Member { handled: Handled::Hit, key: Some(&key), ..PLAIN };
+        let member = Member { handled: Handled::Hit, key: Some(key.as_bytes()), ..PLAIN };
         let item = read_back(&member.to_value());
         let BareItem::String(read) = &item.params["key"] else {
             panic!("not a string");

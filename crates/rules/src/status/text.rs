@@ -64,19 +64,19 @@ impl Text {
         if is_token(name) {
             self.push(name.as_bytes());
         } else {
-            self.push_string(name);
+            self.push_string(name.as_bytes());
         }
     }
 
     /// Writes a quoted string. Bytes that are not printable ASCII are percent-encoded.
-    pub(super) fn push_string(&mut self, text: &str) {
+    pub(super) fn push_string(&mut self, text: &[u8]) {
         const HEX: [u8; 16] = *b"0123456789ABCDEF";
         let hex = |value: u8| HEX.get(usize::from(value)).copied().unwrap_or(b'0');
         self.push(b"\"");
-        for byte in text.bytes() {
+        for byte in text {
             match byte {
-                b'"' | b'\\' => self.push(&[b'\\', byte]),
-                b' '..=b'~' => self.push(&[byte]),
+                b'"' | b'\\' => self.push(&[b'\\', *byte]),
+                b' '..=b'~' => self.push(&[*byte]),
                 _ => self.push(&[b'%', hex(byte >> 4), hex(byte & 15)]),
             }
         }
