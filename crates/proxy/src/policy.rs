@@ -270,3 +270,12 @@ pub enum Edit {
     /// Removes all lines of the field.
     Remove(HeaderName),
 }
+
+impl Edit {
+    /// The field that is changed.
+    pub const fn name(&self) -> &HeaderName {
+        match self {
+            Self::Set(name, _) | Self::Add(name, _) | Self::Remove(name) => name,
+        }
+    }
+}

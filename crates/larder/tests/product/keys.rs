@@ -296,6 +296,50 @@ fn a_route_may_store_nothing() {
     assert!(hit(&larder, "/page", &[]));
 }
 
+/// Fields of content do not go with a request that has none, unless the site says so: many API clients send `Content-Type` with
+/// each request, and some applications want it.
+#[test]
+fn a_get_has_the_fields_of_content_that_the_site_names() {
+    let (origin, larder) = start_with(
+        r#"
+[[origin]]
+servers = "{origin}"
+[[route]]
+path = "/passed"
+pass_fields = "Content-Type"
+[[route]]
+path = "/keyed"
+key.headers = "Content-Type"
+[[route]]
+path = "/set"
+request_headers.set = "Content-Type: a/b"
+[[route]]
+path = "/added"
+request_headers.add = "Content-Type: a/b"
+"#,
+    );
+    origin.otherwise(|request| {
+        let media = request.headers("content-type").join(" and ");
+        let reply = Reply::ok().cache("max-age=60");
+        reply.header("Vary", "Content-Type").body(media)
+    });
+    let ask = |path: &str, media: &str| larder.get(path).header("Content-Type", media).send();
+    for (path, one, other) in [
+        ("/withheld", "", ""),
+        ("/passed", "c/d", "e/f"),
+        ("/keyed", "c/d", "e/f"),
+        ("/set", "a/b", "a/b"),
+        ("/added", "a/b", "a/b"),
+    ] {
+        assert_eq!(ask(path, "c/d").text(), one, "{path}");
+        let second = ask(path, "e/f");
+        assert_eq!(second.text(), other, "{path}");
+        assert_eq!(second.hit(), one == other, "{path}: {}", second.said());
+        let third = ask(path, "c/d");
+        assert!(third.hit() && third.text() == one, "{path}");
+    }
+}
+
 #[test]
 fn a_passed_field_is_passed_and_a_keyed_one_is_keyed() {
     let (origin, larder) = site(

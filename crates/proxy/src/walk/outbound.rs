@@ -141,7 +141,7 @@ fn names_us(member: &[u8], name: &str) -> bool {
 }
 
 /// Makes the site's changes to the fields.
-pub fn edit(fields: &mut HeaderMap, edits: &[Edit]) {
+pub fn edit<'a>(fields: &mut HeaderMap, edits: impl IntoIterator<Item = &'a Edit>) {
     for edit in edits {
         match edit {
             Edit::Set(name, value) => {

@@ -6,12 +6,14 @@ use super::{
 };
 use http::{HeaderName, HeaderValue, Method, header};
 
-/// Fields of the connection or of the framing of a message. No edit may change them.
+/// Fields of the connection, of the framing of a message, or of its way from server to server. No edit may change them.
 const FRAMING: &[&str] = &[
     "connection",
     "content-length",
+    "expect",
     "host",
     "keep-alive",
+    "max-forwards",
     "proxy-connection",
     "te",
     "trailer",

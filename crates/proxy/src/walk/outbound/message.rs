@@ -1,5 +1,6 @@
 //! The request message: method, target and content around its fields.
 
+use super::{edit, trust::is_named};
 use crate::{
     ask::Ask,
     error::{BadRequest, Failure},
@@ -10,9 +11,8 @@ use http_body_util::{BodyExt, Empty, Full};
 use origin::RequestBody;
 use rules::fields::remove_where;
 
-/// Whether a request without content goes out without this field: it describes content (its digests too: RFC 9530 and
-/// those before it), or is `Max-Forwards`, which means nothing to `GET` (RFC 9110 section 7.6.2). No key contains it. An
-/// origin that rejected it would reject the request for all clients.
+/// Whether a field describes content (its digests too: RFC 9530 and those before it), or is `Max-Forwards`, which means
+/// nothing to `GET` (RFC 9110 section 7.6.2).
 pub fn is_of_content(name: &HeaderName) -> bool {
     match *name {
         header::CONTENT_LENGTH
@@ -29,6 +29,13 @@ pub fn is_of_content(name: &HeaderName) -> bool {
     }
 }
 
+/// Whether a request without content goes out without this field of its client: it is [of content](is_of_content), and
+/// the route does not name it. Then no key contains it, and an origin that rejected it would reject the request for all
+/// clients.
+pub(super) fn is_withheld(ask: &Ask, name: &HeaderName) -> bool {
+    is_of_content(name) && !is_named(ask, name)
+}
+
 /// A request without content.
 pub fn bodyless(
     ask: &Ask,
@@ -39,7 +46,13 @@ pub fn bodyless(
         .map_err(|never| match never {})
         .boxed_unsync();
     let mut fields = fields;
-    remove_where(&mut fields, is_of_content);
+    remove_where(&mut fields, |name| is_withheld(ask, name));
+    // What the site says itself is the same for all clients.
+    let edits = ask.policy().to_origin.edits.iter();
+    edit(
+        &mut fields,
+        edits.filter(|edit| is_withheld(ask, edit.name())),
+    );
     Ok(assemble(method, keyed(ask)?, fields, empty))
 }
 

@@ -1,7 +1,7 @@
 //! How the origin gets each field of the client's request.
 
 use super::{
-    message::is_of_content,
+    message::is_withheld,
     trust::{is_ambiguous, is_named, may_be_passed, misleads},
 };
 use crate::{
@@ -42,7 +42,10 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> FieldForwarding {
         // Removed if it holds the purge secret, which no variant may reveal.
         _ if ask.site.purge.is_told_in(name, &ask.fields) => FieldForwarding::ByClient,
         // A `POST` goes out as it came.
-        _ if is_of_content(name) && ask.method != Method::POST && ask.content.keyed.is_none() => {
+        _ if is_withheld(ask, name)
+            && ask.method != Method::POST
+            && ask.content.keyed.is_none() =>
+        {
             FieldForwarding::Same
         }
         _ if is_ambiguous(name) && !is_named(ask, name) => FieldForwarding::Same,

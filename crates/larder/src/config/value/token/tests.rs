@@ -95,6 +95,8 @@ fn what_the_application_does_not_get_as_it_came_is_not_keyed() {
         "Surrogate-Capability",
         "Connection",
         "TE",
+        "Expect",
+        "Max-Forwards",
         "A B",
     ] {
         KeyedName::parse(text).unwrap_err();
@@ -112,10 +114,18 @@ fn what_is_written_anew_for_the_application_is_not_passed() {
         "x-forwarded-for",
         "Surrogate-Capability",
         "Connection",
+        "Expect",
+        "Max-Forwards",
     ] {
         PassedName::parse(text).unwrap_err();
     }
-    for text in ["X-Forwarded-Host", "Forwarded", "X-Real-IP", "x_host"] {
+    for text in [
+        "Content-Type",
+        "X-Forwarded-Host",
+        "Forwarded",
+        "X-Real-IP",
+        "x_host",
+    ] {
         PassedName::parse(text).unwrap();
     }
 }
