@@ -116,6 +116,33 @@ fn a_call_streams_both_ways_and_ends_with_its_status() {
     });
 }
 
+/// Whatever coding the client likes, and whatever the site lists: content that is coded here has no trailers.
+#[test]
+fn a_call_whose_messages_are_json_keeps_its_status() {
+    let listed = "[defaults]\ncompress_types = [\"application/*\"]\ncompress_min_size = \"0B\"\n";
+    for config in ["", listed] {
+        run(async {
+            let (larder, mut asked) = start(config).await;
+            let mut client = client(&larder).await;
+            let mut call = request("POST", true);
+            let accepted = call.headers_mut();
+            accepted.insert("accept-encoding", "gzip, br".parse().unwrap());
+            let (answer, _) = client.send_request(call, true).unwrap();
+            let (_, mut respond) = asked.recv().await.unwrap();
+            let head = Response::builder().header("content-type", "application/grpc+json");
+            let head = head.body(()).unwrap();
+            let mut reply = respond.send_response(head, false).unwrap();
+            send(&mut reply, "message");
+            let status = fields(&[("grpc-status", "0")]);
+            reply.send_trailers(status.clone()).unwrap();
+            let answer = answer.await.unwrap();
+            assert_eq!(answer.headers().get("content-encoding"), None);
+            let came = rest(answer.into_body()).await;
+            assert_eq!(came, ("message".to_owned(), status), "{config}");
+        });
+    }
+}
+
 /// RFC 9110 section 6.5.1: what belongs into a head is not to be found in trailers. An application may take what it
 /// finds there for a field of the head, so a client says nothing there that it may not say in the head.
 #[test]

@@ -3,7 +3,7 @@
 use super::{Accepted, Coding};
 use crate::{
     directives::forbids_transform,
-    fields::{is_event_stream, media_type},
+    fields::{is_event_stream, is_grpc, media_type},
 };
 use http::StatusCode;
 
@@ -18,7 +18,7 @@ pub enum Untouched {
     Coded,
     /// It is a part (`Content-Range`).
     Part,
-    /// Its type is not on the site's list, or it is `text/event-stream`.
+    /// Its type is not on the site's list, or it is one that is never coded ([`is_meant`]).
     Type,
     /// It is too small for a coding to be worthwhile.
     Small,
@@ -135,10 +135,11 @@ pub fn judge<'a>(
 }
 
 /// Whether content of the type `kind`, a value of `Content-Type`, is worth coding. An event stream never is: each event
-/// must arrive when it happens.
+/// must arrive when it happens. Nor is gRPC: it compresses its messages itself, and how a call ended is in the trailers,
+/// which content that is coded here does not have.
 pub fn is_meant(kind: &[u8], types: &[TypePattern]) -> bool {
     let bare = media_type(kind);
-    !is_event_stream(bare) && types.iter().any(|pattern| pattern.matches(bare))
+    !is_event_stream(bare) && !is_grpc(bare) && types.iter().any(|pattern| pattern.matches(bare))
 }
 
 /// Whether these fields, names in lower case with values, forbid any coding: by `no-transform`, or by a coding that

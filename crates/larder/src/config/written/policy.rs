@@ -66,7 +66,7 @@ macro_rules! with_policy {
             #[schemars(extend("default" = true))]
             compress: At<Compress>,
             /// Media types that are compressed. If not set: text, scripts, JSON, XML, SVG and uncompressed fonts. Never
-            /// `text/event-stream`.
+            /// `text/event-stream`, nor gRPC (`application/grpc` and what begins with it).
             #[schemars(extend("examples" = [["text/*", "application/json"]]))]
             compress_types: Many<Text<TypePattern>>,
             /// Bodies smaller than this are not compressed.

@@ -72,6 +72,12 @@ fn what_is_left_alone() {
         ),
         (
             200,
+            &[("content-type", "Application/gRPC+json; charset=utf-8")],
+            None,
+            Some(Untouched::Type),
+        ),
+        (
+            200,
             &[html, ("content-encoding", "gzip")],
             Some(1000),
             Some(Untouched::Coded),
@@ -251,5 +257,26 @@ fn what_forbids_a_coding() {
         };
         assert_eq!(super::super::is_coded(lines()), is_coded, "{fields:?}");
         assert_eq!(forbids(lines()), forbids_any, "{fields:?}");
+    }
+}
+
+/// Whatever the site lists: what comes event by event, and what needs its trailers.
+#[test]
+fn what_is_never_meant() {
+    let types: Vec<_> = ["text/*", "application/*", "application/grpc+json"]
+        .iter()
+        .map(|text| TypePattern::parse(text).unwrap())
+        .collect();
+    for (kind, meant) in [
+        ("application/json", true),
+        ("application/grp", true),
+        ("application/x-grpc", true),
+        ("text/event-stream", false),
+        ("application/grpc", false),
+        ("application/grpc+json", false),
+        ("Application/GRPC+Proto; a=b", false),
+        ("application/grpc-web-text+proto", false),
+    ] {
+        assert_eq!(is_meant(kind.as_bytes(), &types), meant, "{kind}");
     }
 }
