@@ -257,6 +257,8 @@ impl Fetch<'_> {
                 Err(failure) => {
                     if failure.is_unsent() {
                         self.sent.set(was_sent);
+                    } else {
+                        self.sent.note_unheard();
                     }
                     let peer = Arc::clone(serving.peer());
                     drop(serving);

@@ -2,6 +2,7 @@
 
 use super::frames::{PREFACE, frame, literal};
 use crate::common::{Said, counted, sample, start, start_with};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use testkit::{Gate, Larder, Origin, Reply, wait_until};
 
 /// Every GET is answered with a count and kept; every other method with what `other` says.
@@ -96,6 +97,34 @@ fn an_unsafe_request_without_an_answer_invalidates_its_target() {
         }
         wait_until("what was stored is gone", || !kept(&larder, "/page"));
         assert!(kept(&larder, "/other"), "{what}");
+    }
+}
+
+/// The first of two attempts may have done it, and the second fails for that reason.
+#[test]
+fn one_that_is_sent_twice_invalidates_its_target_if_the_first_was_not_answered() {
+    for (method, status, is_kept) in [
+        ("DELETE", 404, false),
+        ("DELETE", 412, false),
+        ("DELETE", 503, false),
+        ("DELETE", 204, false),
+        ("PUT", 409, false),
+        ("OPTIONS", 404, true),
+    ] {
+        let (origin, larder) = start();
+        let first = AtomicBool::new(true);
+        origin.otherwise(move |request| match request.method.as_str() {
+            "GET" => counted(request).cache("max-age=60"),
+            _ if first.swap(false, SeqCst) => Reply::close(),
+            _ => Reply::status(status),
+        });
+        larder.get("/page").send();
+        larder.get("/other").send();
+        let answer = larder.ask(method, "/page").send();
+        assert_eq!(answer.status, status, "{method}");
+        assert_eq!(origin.requests("/page"), 3, "{method}");
+        assert_eq!(kept(&larder, "/page"), is_kept, "{method} {status}");
+        assert!(kept(&larder, "/other"), "{method} {status}");
     }
 }
 

@@ -184,3 +184,31 @@ fn what_a_server_of_http2_refuses_was_not_sent() {
         }
     });
 }
+
+/// The answer to a second attempt says nothing of the first. What never went out leaves nothing to be heard of.
+#[test]
+fn an_attempt_that_is_not_answered_goes_unheard() {
+    let hangs_up = || {
+        let server = testkit::Origin::start();
+        server.otherwise(|_| Reply::close());
+        server
+    };
+    let refuses = || {
+        let server = testkit::Origin::start();
+        server.stop();
+        server
+    };
+    for (first, unheard) in [(hangs_up(), true), (refuses(), false)] {
+        let good = testkit::Origin::start();
+        good.reply("/", Reply::status(404));
+        let servers = [first.address(), good.address()].map(tcp);
+        let origin = Origin::new(config(servers)).unwrap();
+        let sent = Sent::default();
+        let answer = work(async {
+            let asked = request(Method::DELETE, "/", empty());
+            read(fetch(&origin, asked, true, &sent).await.unwrap()).await
+        });
+        assert_eq!(answer.unwrap().status, 404);
+        assert_eq!((sent.was_sent(), sent.went_unheard()), (true, unheard));
+    }
+}

@@ -50,19 +50,24 @@ impl Undecided {
     }
 
     /// Says that this answer has come. What it makes invalid is still to be found out completely.
+    ///
+    /// If the request was sent before, and that attempt went unheard, an error says nothing of it: a second `DELETE` may
+    /// find nothing because the first one deleted it.
     pub fn answered(&mut self, status: StatusCode, response: &HeaderMap) {
         if let End::Unheard = self.end {
-            self.end = if invalidates(&self.ask, status) {
-                End::Success(status, response.clone())
-            } else {
-                End::Decided
-            };
+            if invalidates(&self.ask, status) {
+                self.end = End::Success(status, response.clone());
+            } else if !self.sent.went_unheard() {
+                self.end = End::Decided;
+            }
         }
     }
 
-    /// Says that the caller, which has the answer, does what is to be done.
+    /// Says that the caller, which has the answer, does what that makes necessary.
     pub fn decided(&mut self) {
-        self.end = End::Decided;
+        if let End::Success(..) = self.end {
+            self.end = End::Decided;
+        }
     }
 }
 
@@ -91,28 +96,32 @@ mod tests {
 
     type Heard<'a> = Option<(StatusCode, &'a HeaderMap)>;
 
+    /// How often it was sent.
+    #[derive(Clone, Copy, Debug)]
+    enum Sendings {
+        Never,
+        Once,
+        /// And the first has brought no answer.
+        Twice,
+    }
+
     /// RFC 9111 section 4.4: what a success changed MUST be invalidated, whether its client hears of it or not. What never
-    /// arrived has changed nothing.
+    /// arrived has changed nothing. An error says so only of the sending that it answers.
     #[test]
     fn a_success_makes_invalid_what_an_unheard_end_makes_stale() {
-        let success = sample::fields(&[("location", "/new")]);
-        let rows: [(bool, Heard, [bool; 2], bool); 4] = [
-            (false, None, [false, false], false),
-            (true, None, [false, false], true),
-            (
-                true,
-                Some((StatusCode::CREATED, &success)),
-                [true, true],
-                true,
-            ),
-            (
-                true,
-                Some((StatusCode::NOT_FOUND, &success)),
-                [false, false],
-                false,
-            ),
+        use Sendings::{Never, Once, Twice};
+        let fields = sample::fields(&[("location", "/new")]);
+        let success = Some((StatusCode::CREATED, &fields));
+        let error = Some((StatusCode::NOT_FOUND, &fields));
+        let rows: [(Sendings, Heard, [bool; 2], bool); 6] = [
+            (Never, None, [false, false], false),
+            (Once, None, [false, false], true),
+            (Once, success, [true, true], true),
+            (Once, error, [false, false], false),
+            (Twice, success, [true, true], true),
+            (Twice, error, [false, false], true),
         ];
-        for (was_sent, heard, gone, is_purged) in rows {
+        for (sendings, heard, gone, is_purged) in rows {
             let worker = sample::worker(&sample::memory());
             let site = sample::site(sample::policy(sample::key_spec()));
             let mut ask = sample::ask(site, None, HeaderMap::new());
@@ -120,17 +129,32 @@ mod tests {
             let memory = &worker.cache.memory;
             let (before, head) = (memory.begin(), memory.log().head());
             let mut undecided = Undecided::begin(&worker, &Rc::new(ask));
-            undecided.sent().set(was_sent);
+            let sent = undecided.sent();
+            sent.set(!matches!(sendings, Never));
+            if matches!(sendings, Twice) {
+                sent.note_unheard();
+            }
             if let Some((status, fields)) = heard {
                 undecided.answered(status, fields);
+            }
+            if heard == error {
+                undecided.decided();
             }
             drop(undecided);
             let is_gone = |path: &str| {
                 let key = format!("http://shop.example{path}");
                 memory.log().refuses(key.as_bytes(), None, before.log_at)
             };
-            assert_eq!([is_gone("/p"), is_gone("/new")], gone, "{heard:?}");
-            assert_eq!(memory.log().head() > head, is_purged, "{heard:?}");
+            assert_eq!(
+                [is_gone("/p"), is_gone("/new")],
+                gone,
+                "{sendings:?} {heard:?}"
+            );
+            assert_eq!(
+                memory.log().head() > head,
+                is_purged,
+                "{sendings:?} {heard:?}"
+            );
         }
     }
 }
