@@ -84,6 +84,11 @@ pub struct SetAside {
 }
 
 impl Ask {
+    /// Whether it is our own question for the group that a client belongs to.
+    pub fn asks_group(&self) -> bool {
+        self.within.as_ref().is_some_and(|within| within.asks_group)
+    }
+
     /// Returns the kind of asker that its fields show.
     pub fn asker(&self) -> Asker {
         let has = |name| rules::fields::has(&self.fields, name);

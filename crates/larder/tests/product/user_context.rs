@@ -515,6 +515,48 @@ fn a_client_that_takes_old_pages_is_asked_about_as_any_other() {
     }
 }
 
+/// Nor by what the site allows for its pages, or the application for the answer itself, while the application can make pages.
+#[test]
+fn nothing_old_names_a_group() {
+    let everything = "stale = { while_revalidate = \"1h\", if_error = \"1h\" }\n";
+    let site = [CONFIG, everything].concat();
+    for (config, own) in [
+        (CONFIG, ""),
+        (&site, ""),
+        (CONFIG, ", stale-while-revalidate=3600, stale-if-error=3600"),
+    ] {
+        for (what, now, expected) in [
+            ("another group", Some("readers"), "for readers"),
+            ("an error", None, "for none"),
+            ("nothing", None, "for none"),
+        ] {
+            let (origin, larder) = start_with(config);
+            origin.otherwise(page);
+            let told = move |group: &str| {
+                Reply::ok()
+                    .cache(&format!("public, max-age=600{own}"))
+                    .header("Content-Type", KIND)
+                    .header("X-User-Context-Hash", group)
+            };
+            // It is stale from the start.
+            origin.on(HASH, move |_| told("editors").header("Age", "700"));
+            let first = get(&larder, "/page", "ann").text();
+            assert!(first.starts_with("for editors"), "{first}");
+            let now = match (now, what) {
+                (Some(group), _) => told(group),
+                (None, "an error") => Reply::status(500),
+                (None, _) => Reply::close(),
+            };
+            origin.reply(HASH, now);
+            for round in 0..2 {
+                let answer = get(&larder, "/page", "ann");
+                let expected = format!("{expected}, made for session=ann");
+                assert_eq!(answer.text(), expected, "{config}{own}: {what}, {round}");
+            }
+        }
+    }
+}
+
 /// A client that must not fill the store fills it no more for its whole group than for everybody.
 #[test]
 fn a_page_is_refreshed_by_who_may_fill_the_store() {

@@ -74,6 +74,14 @@ impl Failing {
         }
     }
 
+    /// Whether a server may have received some of the request.
+    pub fn may_have_arrived(&self) -> bool {
+        match self {
+            Self::Status(_) | Self::BrokeOff(_) => true,
+            Self::Unreachable(failure) => failure.may_have_arrived(),
+        }
+    }
+
     fn token(&self, on_status: &'static str) -> &'static str {
         match self {
             Self::Status(_) => on_status,

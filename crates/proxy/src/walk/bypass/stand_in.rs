@@ -38,7 +38,7 @@ pub(super) fn instead<B>(
         _ => return None,
     };
     let (why, began) = went;
-    let stored = usable_on_failure(worker, ask, selected, failing.kind())?;
+    let stored = usable_on_failure(worker, ask, selected, &failing)?;
     if condition_is_the_origins(ask, &stored) {
         return None;
     }

@@ -75,9 +75,9 @@ impl Fetch<'_> {
 pub fn instead(worker: &Worker, ask: &Ask, need: &Need, why: Failing) -> Option<Landing> {
     let selected = need.selected.as_ref()?;
     let (stored, reader) = if need.is_beside_fill(ask) {
-        in_place(worker, ask, why.kind())?
+        in_place(worker, ask, &why)?
     } else {
-        let stored = usable_on_failure(worker, ask, selected, why.kind())?;
+        let stored = usable_on_failure(worker, ask, selected, &why)?;
         (stored, None)
     };
     Some(Landing::Stale {
@@ -89,19 +89,15 @@ pub fn instead(worker: &Worker, ask: &Ask, need: &Need, why: Failing) -> Option<
 
 /// Returns what is stored now, after a part could not be fetched beside a body on its way: that body, which brings the
 /// part later, or what has replaced it. With a reader if it is on its way.
-fn in_place(
-    worker: &Worker,
-    ask: &Ask,
-    failure: reuse::Failure,
-) -> Option<(Arc<Stored>, Option<Reader>)> {
+fn in_place(worker: &Worker, ask: &Ask, why: &Failing) -> Option<(Arc<Stored>, Option<Reader>)> {
     let held = worker.cache.memory.peek(ask.key.as_bytes())?;
     let selected = held.select(&ask.fields, &mut Vec::new(), clock::now())?;
     let Body::Filling(fill) = &selected.body else {
-        let stored = usable_on_failure(worker, ask, selected, failure)?;
+        let stored = usable_on_failure(worker, ask, selected, why)?;
         return Some((stored, None));
     };
     let reader = fill.reader()?;
-    let stored = may_stand_in(worker, ask, selected, failure)?;
+    let stored = may_stand_in(worker, ask, selected, why)?;
     Some((stored, Some(reader)))
 }
 
@@ -111,9 +107,9 @@ pub fn usable_on_failure(
     worker: &Worker,
     ask: &Ask,
     selected: &Arc<Stored>,
-    failure: reuse::Failure,
+    why: &Failing,
 ) -> Option<Arc<Stored>> {
-    let stored = may_stand_in(worker, ask, selected, failure)?;
+    let stored = may_stand_in(worker, ask, selected, why)?;
     answers(ask, &stored).then_some(stored)
 }
 
@@ -122,7 +118,7 @@ fn may_stand_in(
     worker: &Worker,
     ask: &Ask,
     selected: &Arc<Stored>,
-    failure: reuse::Failure,
+    why: &Failing,
 ) -> Option<Arc<Stored>> {
     let stored = lookup::unpurged(worker, ask, selected)?;
     let policy = ask.policy();
@@ -130,8 +126,14 @@ fn may_stand_in(
     if policy.stale.is_failure(stored.status) {
         return None;
     }
-    let site = reuse_site(policy);
-    let usable = reuse::on_failure(&stored.facts, &ask.directives, &site, failure, clock::now());
+    let (site, now) = (reuse_site(policy), clock::now());
+    let is_too_old_for_groups = || ask.asks_group() && stored.facts.remaining(now).is_none();
+    if why.may_have_arrived() && is_too_old_for_groups() {
+        // An application that has the question and names no group is there to make the page. If it cannot be reached, the
+        // pages are as old as what is known of groups.
+        return None;
+    }
+    let usable = reuse::on_failure(&stored.facts, &ask.directives, &site, why.kind(), now);
     usable.then_some(stored)
 }
 

@@ -12,7 +12,7 @@ use crate::{
     walk::{coding, tiers},
 };
 use rules::{
-    reuse::{self, Verdict},
+    reuse::{self, ValidateReason, Verdict},
     status::{self, ForwardReason},
     time::Time,
 };
@@ -180,6 +180,11 @@ fn judge(
     };
     let outcome = match reuse::judge(&stored.facts, &ask.directives, &site, now) {
         Verdict::Fresh(remaining) => Outcome::hit(status::ttl(remaining)),
+        // By an old answer nobody would leave a group.
+        Verdict::Stale(_) if ask.asks_group() => {
+            let why = ValidateReason::Expired;
+            return need(ForwardReason::Stale, Some(Detail::Validated(why)), stored);
+        }
         Verdict::Stale(reason) => {
             let ttl = status::stale_ttl(stored.facts.staleness(now));
             Outcome {

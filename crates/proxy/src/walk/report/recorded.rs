@@ -26,7 +26,7 @@ use std::{
 /// Whether we ask for ourselves: which group a client belongs to, or for what a soft purge has made stale. Includes are
 /// for a page's client.
 pub fn is_ours(ask: &Ask) -> bool {
-    ask.receipt.connection.is_ours || ask.within.as_ref().is_some_and(|within| within.asks_group)
+    ask.receipt.connection.is_ours || ask.asks_group()
 }
 
 /// Counts the answer to a client or an include. Its record goes to the access log when `body` has ended. Of what we ask
