@@ -62,6 +62,30 @@ fn a_server_that_closes_all_it_gets_is_made_up_for_by_the_other() {
     }
 }
 
+/// What was sent on an idle connection may have been carried out. What changes nothing is sent on a new one besides.
+#[test]
+fn an_idle_connection_that_closes_counts_for_what_may_have_been_done() {
+    for (attempts, method, sent) in [
+        (0, "GET", 2),
+        (0, "DELETE", 1),
+        (0, "PUT", 1),
+        (1, "GET", 3),
+        (1, "DELETE", 2),
+        (1, "PUT", 2),
+    ] {
+        let settings = format!("passive.failures = 0\nretry.attempts = {attempts}");
+        let (servers, larder) = two_servers(&settings);
+        for _ in 0..4 {
+            assert_eq!(larder.get("/").send().status, 200);
+        }
+        for server in &servers {
+            server.otherwise(|_| Reply::close());
+        }
+        assert_eq!(larder.ask(method, "/closes").send().status, 502);
+        assert_eq!(asked(&servers, "/closes"), sent, "{attempts} {method}");
+    }
+}
+
 #[test]
 fn retries_end_with_their_budget() {
     const REQUESTS: usize = 200;

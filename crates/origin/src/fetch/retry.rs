@@ -8,6 +8,7 @@ use crate::{
     upload::Outgoing,
 };
 use http::Request;
+use rules::method::is_safe;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -20,9 +21,10 @@ impl Fetch<'_> {
     ///
     /// A request that was never sent may always go to a server not yet asked. A request that may have been sent is sent
     /// again only if it is repeatable (RFC 9110 section 9.2.2), within `Retry`. A reused connection that turns out to
-    /// be closing is nobody's fault and costs nothing: the same server gets a new connection, once, unless the checks
-    /// have taken it out meanwhile. Nor does a refusal on an HTTP/2 connection: it is asked once more, on another. If it wants
-    /// the request over HTTP/1.1, it gets it so if it may speak that.
+    /// be closing is nobody's fault: the same server gets a new connection, once, unless the checks have taken it out
+    /// meanwhile. This costs nothing, unless the request may have been sent on the old one and is not safe: then it may
+    /// have been carried out, and this is one of its attempts. A refusal on an HTTP/2 connection costs nothing: the server
+    /// is asked once more, on another. If it wants the request over HTTP/1.1, it gets it so if it may speak that.
     pub(super) fn after(
         &mut self,
         failure: Failure,
@@ -71,17 +73,7 @@ impl Fetch<'_> {
                 error,
                 stale,
                 again,
-            } if may_stay && stale && !fresh => match again {
-                Some(request) => {
-                    self.replaced = true;
-                    Ok(Next {
-                        request,
-                        peer,
-                        fresh: true,
-                    })
-                }
-                None => Err(error),
-            },
+            } if may_stay && stale && !fresh => self.replace(error, again, peer),
             Failure::Sent { error, again, .. } => self.retry(error, again, peer, took),
         }
     }
@@ -91,6 +83,30 @@ impl Fetch<'_> {
     fn may_move(&mut self, fresh: bool, error: &Error) -> bool {
         self.left += u32::from(was_left(error));
         !fresh || was_left(error) && self.left < MOST_LEFT
+    }
+
+    /// Continues on a new connection to `peer` after a reused one closed on which the request may have been sent.
+    fn replace(
+        &mut self,
+        error: Error,
+        again: Option<Box<Request<Outgoing>>>,
+        peer: Arc<Peer>,
+    ) -> Result<Next, Error> {
+        let Some(request) = again else {
+            return Err(error);
+        };
+        if !is_safe(request.method()) {
+            if !self.has_attempts() {
+                return Err(error);
+            }
+            self.retried += 1;
+        }
+        self.replaced = true;
+        Ok(Next {
+            request,
+            peer,
+            fresh: true,
+        })
     }
 
     /// Continues after a failure at `peer` of a request that was never sent.
@@ -148,7 +164,7 @@ impl Fetch<'_> {
         let Some(request) = again else {
             return Err(error);
         };
-        if !may_retry(kind) || self.retried >= rule.attempts {
+        if !may_retry(kind) || !self.has_attempts() {
             return Err(error);
         }
         let budget = &self.origin.budget;
@@ -170,6 +186,11 @@ impl Fetch<'_> {
             peer,
             fresh: true,
         })
+    }
+
+    /// Whether a request that may have been sent already may be sent again.
+    fn has_attempts(&self) -> bool {
+        self.retried < self.origin.config.retry.attempts
     }
 
     /// Whether a server is to blame that failed like this in an attempt that took this long. If the whole time has run

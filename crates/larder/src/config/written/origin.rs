@@ -235,7 +235,8 @@ pub struct Queue {
 #[serde(deny_unknown_fields, default)]
 pub struct Retry {
     /// Attempts after the first one. A server that cannot be connected to does not count: the next one is asked, and each
-    /// once.
+    /// once. Nor does a kept connection that the server closes as the request is sent, unless the request may have changed
+    /// something (`PUT`, `DELETE`).
     #[schemars(extend("default" = 1))]
     pub attempts: Option<At<Count>>,
     /// Limit on retries within ten seconds: ten, plus this percentage of the fetches.
