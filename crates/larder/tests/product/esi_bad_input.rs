@@ -2,11 +2,11 @@
 
 use super::collapse::reading;
 use crate::{
-    common::start_with,
+    common::{Said, start_with},
     esi::{ON, html, page, text},
     streams::peak_memory,
 };
-use testkit::{Gate, Larder, Origin, Reply, Response};
+use testkit::{Gate, Larder, Origin, Reply, Response, wait_until};
 
 /// Includes of one source as a page may have them, and what stands in their place when it fails.
 const WAYS: [(&str, &str); 6] = [
@@ -29,9 +29,14 @@ const WAYS: [(&str, &str); 6] = [
     ),
 ];
 
+/// What stands in for a fragment.
+fn alt() -> Reply {
+    Reply::ok().cache("max-age=3600").body("alt")
+}
+
 /// Holds `source`, which fails, in every way a page may include it, on a first visit and on one of the stored page.
 fn fails(origin: &Origin, larder: &Larder, source: &str) {
-    origin.reply("/alt", Reply::ok().cache("max-age=60").body("alt"));
+    origin.reply("/alt", alt());
     for (number, (way, expected)) in WAYS.iter().enumerate() {
         let target = format!("/page{number}{source}").replace(['?', ':', '@'], "-");
         origin.reply(&target, page(way.replace("SRC", source)));
@@ -92,9 +97,14 @@ fn an_empty_fragment_is_no_failure() {
 
 #[test]
 fn a_fragment_that_hangs_is_given_up() {
-    let config = ON.replace("esi = true", "esi = true\nfragment_wait = \"250ms\"");
+    let config = ON.replace("esi = true", "esi = true\nfragment_wait = \"20ms\"");
     let (origin, larder) = start_with(&config);
     origin.reply("/hangs", Reply::ok().hang());
+    origin.reply("/alt", alt());
+    // Nobody waits for what is stored, so it is never late.
+    wait_until("what stands in for it is stored", || {
+        larder.get("/alt").send().hit()
+    });
     fails(&origin, &larder, "/hangs");
 
     // A page can wait less long than the site lets it, and no longer.
@@ -343,7 +353,7 @@ fn a_client_that_leaves_takes_its_fragments_with_it() {
     client.read_head();
     origin.wait_requests("/slow", 1);
     drop(client);
-    testkit::wait_until("the fragment's fetch is given up", || {
+    wait_until("the fragment's fetch is given up", || {
         origin.abandoned("/slow") == 1
     });
 }
