@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Read},
+    ops::RangeInclusive,
     os::unix::fs::MetadataExt,
 };
 use testkit::{Command, Larder, Origin, Reply, Request, Response, date, wait_until};
@@ -136,6 +137,10 @@ pub(crate) trait Said {
     fn hit(&self) -> bool {
         self.says("hit")
     }
+
+    /// For how many seconds browsers keep the answer, at least and at most, if a lifetime is all that they are told. They take its age
+    /// from that: it has an `Age`, or they count from its `Date`.
+    fn left_to_browsers(&self) -> Option<RangeInclusive<u64>>;
 }
 
 impl Said for Response {
@@ -148,6 +153,26 @@ impl Said for Response {
             .unwrap_or_default()
             .to_owned()
     }
+
+    fn left_to_browsers(&self) -> Option<RangeInclusive<u64>> {
+        let told = self.joined("cache-control");
+        let lifetime: u64 = told.strip_prefix("max-age=")?.parse().ok()?;
+        let (least, most) = if let Some(age) = self.header("age") {
+            let age = age.parse().ok()?;
+            (age, age)
+        } else {
+            let date = httpdate::parse_http_date(self.header("date")?).ok()?;
+            (0, date.elapsed().unwrap_or_default().as_secs() + 1)
+        };
+        Some(lifetime.saturating_sub(most)..=lifetime.checked_sub(least)?)
+    }
+}
+
+/// Whether browsers keep the answer for so many seconds.
+pub(crate) fn browsers_keep(answer: &Response, seconds: u64) -> bool {
+    answer
+        .left_to_browsers()
+        .is_some_and(|left| left.contains(&seconds))
 }
 
 /// Asks twice for the path, on which the origin answers with this script, and tells whether the second answer came from

@@ -1,7 +1,7 @@
 //! The configurations in `examples/` do what their first lines say.
 
-use crate::common::{Said, command, counted};
-use testkit::{Client, Larder, Origin, Reply};
+use crate::common::{Said, browsers_keep, command, counted};
+use testkit::{Client, Larder, Origin, Reply, wait_until};
 
 /// Starts an example, its addresses and its servers replaced by these.
 fn example(name: &str, replaced: &[(&str, &str)]) -> Larder {
@@ -122,11 +122,14 @@ fn microcaching() {
         larder.get("/").send().header("x-cache-status"),
         Some("MISS")
     );
-    assert_eq!(larder.get("/").send().header("x-cache-status"), Some("HIT"));
+    // Where a second passes between two requests, what they bring anew is a hit for the next.
+    wait_until("it is answered from the store", || {
+        larder.get("/").send().header("x-cache-status") == Some("HIT")
+    });
     origin.stop();
-    testkit::wait_until("it is past its second and still answered", || {
+    wait_until("it is past its second and still answered", || {
         let answer = larder.get("/").send();
-        assert_eq!(answer.text(), "1");
+        assert_eq!(answer.status, 200);
         answer.header("x-cache-status") != Some("HIT")
     });
     let stale = larder.get("/").send();
@@ -176,13 +179,8 @@ fn a_blog_behind_cookies() {
         larder.get("/wp-content/a.css").send().header("set-cookie"),
         None
     );
-    assert!(
-        larder
-            .get("/post")
-            .send()
-            .joined("cache-control")
-            .contains("max-age=0")
-    );
+    let post = larder.get("/post").send();
+    assert!(browsers_keep(&post, 0), "{:?}", post.head);
 }
 
 /// What lies beside files, but is none, is a page like any other: readers who are known get their own.
