@@ -223,7 +223,7 @@ fn why_nobody_was_asked() {
     );
 
     let (origin, larder) = start_with(
-        "[[origin]]\nservers = \"{origin}\"\nhealth = { every = \"100ms\", unhealthy_after = 1, path = \"/health\" }\n",
+        "[[origin]]\nservers = \"{origin}\"\nhealth = { every = \"100ms\", timeout = \"1m\", unhealthy_after = 1, path = \"/health\" }\n",
     );
     origin.reply("/health", Reply::status(500));
     wait_until("it is down", || {
@@ -263,14 +263,13 @@ fn an_origin_that_stalls_is_named_where_nothing_has_gone_out() {
     let origin = Origin::start();
     let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&format!(
-            "[[origin]]\nservers = \"{}\"\nretry.attempts = 0\ntimeouts.between_bytes = \"300ms\"\n",
+            "[[origin]]\nservers = \"{}\"\nretry.attempts = 0\ntimeouts.between_bytes = \"100ms\"\n",
             origin.url()
         ))
         .start();
-    origin.reply(
-        "/",
-        Reply::ok().length(10).body("half").until_client_leaves(),
-    );
+    // In one write: nothing of it may come too late.
+    let half = Reply::raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
+    origin.reply("/", half.until_client_leaves());
     let answer = larder.get("/").send();
     assert!(!answer.complete && answer.text() == "half");
     larder.wait_output("the response stalled");
