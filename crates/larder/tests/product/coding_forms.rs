@@ -424,7 +424,7 @@ fn nodes_share_the_content_and_make_their_own_forms() {
     origin.reply("/", page(&body));
     let node = |name: &str| {
         let config = format!(
-            "[[origin]]\nservers = \"{}\"\n[shared]\nurl = \"{}\"\nnode = \"{name}\"\ntimeout = \"2s\"\n",
+            "[[origin]]\nservers = \"{}\"\n[shared]\nurl = \"{}\"\nnode = \"{name}\"\ntimeout = \"20s\"\n",
             origin.url(),
             redis.url()
         );

@@ -69,11 +69,28 @@ pub(crate) fn node_at(
     more: &str,
     shared: &str,
 ) -> Larder {
+    let shared = format!("timeout = \"20s\"\n{shared}");
+    start(origin, redis, number, more, &shared)
+}
+
+/// The same by a way that is to be cut: no answer is waited for as long.
+pub(crate) fn hasty_node_at(
+    origin: &Origin,
+    redis: &str,
+    number: usize,
+    more: &str,
+    shared: &str,
+) -> Larder {
+    let shared = format!("timeout = \"2s\"\n{shared}");
+    start(origin, redis, number, more, &shared)
+}
+
+fn start(origin: &Origin, redis: &str, number: usize, more: &str, shared: &str) -> Larder {
     let origin = origin.url();
     Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&format!(
             "{more}\n[[origin]]\nservers = {origin:?}\n\n\
-             [shared]\nurl = {redis:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\nlease = \"1m\"\n{shared}\n"
+             [shared]\nurl = {redis:?}\nnode = \"node-{number}\"\nlease = \"1m\"\n{shared}\n"
         ))
         .start()
 }
@@ -425,7 +442,7 @@ fn pages_are_shared_over_tls_with_whom_the_authorities_vouch_for() {
     origin.otherwise(|request| counted(request).cache("max-age=600"));
     let start = |number: usize, authorities: &Path| {
         let config = format!(
-            "[[origin]]\nservers = {:?}\n[shared]\nurl = {:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\n",
+            "[[origin]]\nservers = {:?}\n[shared]\nurl = {:?}\nnode = \"node-{number}\"\ntimeout = \"20s\"\n",
             origin.url(),
             redis.url()
         );

@@ -4,7 +4,9 @@ use crate::{
     common::{Said, counted, sample},
     disk::content,
     explain::explained,
-    nodes::{NODES, Site, get, is_unsure, losses, node, node_at, purge, wait_follows},
+    nodes::{
+        NODES, Site, get, hasty_node_at, is_unsure, losses, node, node_at, purge, wait_follows,
+    },
     nodes_confirmed::{chunks, left},
 };
 use testkit::{Gate, Link, Redis, Reply, wait_until};
@@ -29,7 +31,7 @@ fn a_node_that_is_cut_off_asks_the_application_and_catches_up() {
     let mut site = site();
     let link = Link::to(&site.redis.address());
     let url = format!("redis://{}", link.address());
-    site.nodes[2] = node_at(&site.origin, &url, 2, "", "trust = \"3s\"");
+    site.nodes[2] = hasty_node_at(&site.origin, &url, 2, "", "trust = \"5s\"");
     wait_follows(&site.nodes[2]);
     for path in ["/page", "/other"] {
         assert_eq!(get(&site.nodes[2], path).text(), "1");
@@ -80,7 +82,7 @@ fn a_node_that_is_cut_off_uses_what_the_application_confirms() {
     });
     let link = Link::to(&site.redis.address());
     let url = format!("redis://{}", link.address());
-    site.nodes[2] = node_at(&site.origin, &url, 2, "", "trust = \"3s\"");
+    site.nodes[2] = hasty_node_at(&site.origin, &url, 2, "", "trust = \"5s\"");
     wait_follows(&site.nodes[2]);
     assert_eq!(get(&site.nodes[2], "/page").text(), "1");
     link.cut();
@@ -113,7 +115,7 @@ fn who_comes_while_a_node_that_is_cut_off_asks_the_application_shares_the_next_a
     });
     let link = Link::to(&site.redis.address());
     let url = format!("redis://{}", link.address());
-    site.nodes[2] = node_at(&site.origin, &url, 2, "workers = 1", "trust = \"3s\"");
+    site.nodes[2] = hasty_node_at(&site.origin, &url, 2, "workers = 1", "trust = \"5s\"");
     let node = &site.nodes[2];
     wait_follows(node);
     get(node, "/page");

@@ -77,6 +77,14 @@ fn gets(redis: &Redis) -> u64 {
     calls.map_or(0, |calls| calls.parse().expect("a count"))
 }
 
+/// Waits until there is a line for each time that Redis was left alone, and no other.
+fn wait_each_told(node: &Larder) {
+    wait_until("each outage was told of once", || {
+        let openings = sample(node, "larder_shared_breaker_openings_total");
+        openings > 0 && told(node).len() as u64 == openings
+    });
+}
+
 /// Redis answers whatever it is asked, and its answers arrive when the client has long had its own.
 #[test]
 fn no_client_waits_for_a_redis_that_is_slow() {
@@ -94,9 +102,13 @@ fn no_client_waits_for_a_redis_that_is_slow() {
         sample(&other, "larder_shared_stored_total") == 5
     });
 
-    // It has a connection.
-    get(&node, "/first");
-    assert_eq!(sample(&node, "larder_shared_leases_total"), 1);
+    // On a machine that is busy enough 50 ms are too short now and then.
+    let mut number = 0;
+    wait_until("it had a connection", || {
+        number += 1;
+        get(&node, &format!("/first/{number}"));
+        sample(&node, "larder_shared_leases_total") > 0
+    });
 
     for page in &there[..3] {
         let asked = gets(&redis);
@@ -122,7 +134,7 @@ fn no_client_waits_for_a_redis_that_is_slow() {
     assert!(errors(&node, "timeout") >= 3);
     assert_eq!(get(&node, "/alone").text(), "/alone");
     assert!(sample(&node, "larder_shared_not_asked_total") > 0);
-    assert_eq!(told(&node).len(), 1, "{:#?}", told(&node));
+    wait_each_told(&node);
 
     // What comes late answers nobody, and so not the next question either.
     link.mend();
@@ -130,7 +142,8 @@ fn no_client_waits_for_a_redis_that_is_slow() {
     for page in &there {
         assert_eq!(get(&node, page).text(), *page);
     }
+    wait_each_told(&node);
     let warnings = told(&node);
-    assert_eq!(warnings.len(), 1, "{warnings:#?}");
-    assert!(warnings[0].contains("does not answer in time"));
+    let late = |line: &String| line.contains("does not answer in time");
+    assert!(warnings.iter().all(late), "{warnings:#?}");
 }

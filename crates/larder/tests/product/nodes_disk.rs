@@ -2,7 +2,7 @@
 
 use crate::{
     common::{Said, sample},
-    nodes::{get, is_unsure, node_at, purge, wait_follows},
+    nodes::{get, hasty_node_at, is_unsure, node_at, purge, wait_follows},
 };
 use std::{
     path::Path,
@@ -26,7 +26,7 @@ fn application() -> (Origin, Arc<AtomicU64>) {
 fn with_disk(origin: &Origin, redis: &str, path: &Path, trust: &str) -> Larder {
     let path = path.display();
     let disk = format!("[disk]\npath = \"{path}\"\nsize = \"64MiB\"");
-    let node = node_at(origin, redis, 1, &disk, &format!("trust = {trust:?}"));
+    let node = hasty_node_at(origin, redis, 1, &disk, &format!("trust = {trust:?}"));
     node.wait_output("disk tier loaded");
     node
 }
@@ -47,7 +47,7 @@ fn what_was_purged_while_a_node_was_down_does_not_come_back_from_its_disk() {
     let (redis, (origin, version)) = (Redis::start(), application());
     let path = scratch_dir().join("disk");
     let other = node_at(&origin, &redis.url(), 0, "", "");
-    let node = with_disk(&origin, &redis.url(), &path, "3s");
+    let node = with_disk(&origin, &redis.url(), &path, "5s");
     for node in [&other, &node] {
         wait_follows(node);
     }
@@ -58,7 +58,7 @@ fn what_was_purged_while_a_node_was_down_does_not_come_back_from_its_disk() {
     version.store(2, SeqCst);
     let purged = purge(&other, &["http://site.example/purged"]);
     assert_eq!(purged.code, Some(0), "{purged:?}");
-    let node = with_disk(&origin, &redis.url(), &path, "3s");
+    let node = with_disk(&origin, &redis.url(), &path, "5s");
     assert_ne!(get(&node, "/purged").text(), "1");
     wait_follows(&node);
     assert_ne!(get(&node, "/purged").text(), "1");
@@ -78,12 +78,12 @@ fn a_node_that_is_cut_off_answers_from_its_disk_what_the_application_confirms() 
     });
     let (path, link) = (scratch_dir().join("disk"), Link::to(&redis.address()));
     let url = format!("redis://{}", link.address());
-    let node = with_disk(&origin, &url, &path, "3s");
+    let node = with_disk(&origin, &url, &path, "5s");
     wait_follows(&node);
     kept(&node, "/page");
     assert_eq!(node.stop().code, Some(0));
     link.cut();
-    let node = with_disk(&origin, &url, &path, "3s");
+    let node = with_disk(&origin, &url, &path, "5s");
     wait_until("it knew that it was cut off", || is_unsure(&node));
     let asked = origin.requests("/page");
     let answer = get(&node, "/page");

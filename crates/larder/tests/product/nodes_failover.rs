@@ -193,7 +193,7 @@ fn shares_with_whom_it_trusts(url: &str, certificate: &std::path::Path) {
     let origin = application();
     let start = |number: usize, authorities: &std::path::Path| {
         let config = format!(
-            "[[origin]]\nservers = {:?}\n[shared]\nurl = {url:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\n",
+            "[[origin]]\nservers = {:?}\n[shared]\nurl = {url:?}\nnode = \"node-{number}\"\ntimeout = \"20s\"\n",
             origin.url()
         );
         let larder = Command::serve(env!("CARGO_BIN_EXE_larder")).config(&config);

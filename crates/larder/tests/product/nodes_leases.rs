@@ -375,7 +375,7 @@ fn node_of_little(origin: &Origin, redis: &Redis, number: usize) -> Larder {
     let node = Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&format!(
             "[[origin]]\nservers = {origin:?}\n[[route]]\npath = \"/spilled\"\nlargest_body = \"512B\"\n\
-             [shared]\nurl = {redis:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\nlease = \"10m\"\n\
+             [shared]\nurl = {redis:?}\nnode = \"node-{number}\"\ntimeout = \"20s\"\nlease = \"10m\"\n\
              largest_body = \"1KiB\"\n"
         ))
         .start();

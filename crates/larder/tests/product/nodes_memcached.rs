@@ -86,7 +86,7 @@ impl Site {
             .map(|other| format!("http://{}", self.links[other].address()))
             .collect();
         let config = format!(
-            "[[origin]]\nservers = {:?}\n[shared]\nurl = {:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\nlease = {:?}\n[purge]\npeers = {peers:?}\nlog = \"{}\"\n",
+            "[[origin]]\nservers = {:?}\n[shared]\nurl = {:?}\nnode = \"node-{number}\"\ntimeout = \"20s\"\nlease = {:?}\n[purge]\npeers = {peers:?}\nlog = \"{}\"\n",
             self.origin.url(),
             self.memcached.url(),
             self.lease,
@@ -247,7 +247,7 @@ fn several_servers_are_as_good_as_one_and_of_one_that_dies_only_its_own_share_is
     });
     let start = |number: usize| {
         let config = format!(
-            "[[origin]]\nservers = {:?}\n[shared]\nurl = {url:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\n",
+            "[[origin]]\nservers = {:?}\n[shared]\nurl = {url:?}\nnode = \"node-{number}\"\ntimeout = \"20s\"\n",
             origin.url()
         );
         let larder = Command::serve(env!("CARGO_BIN_EXE_larder"));

@@ -2,7 +2,10 @@
 
 use crate::{
     common::{Said, counted, sample},
-    nodes::{NODES, Site, get, is_unsure, losses, node_at, nothing_stale_on, purge, wait_follows},
+    nodes::{
+        NODES, Site, get, hasty_node_at, is_unsure, losses, node_at, nothing_stale_on, purge,
+        wait_follows,
+    },
 };
 use testkit::{Gate, Larder, Link, Origin, Redis, Reply, scratch_dir, wait_until};
 
@@ -106,7 +109,7 @@ fn a_primary_that_takes_no_writes_is_not_trusted() {
     let mut replica = Redis::replica(&primary);
     let origin = Origin::start();
     origin.otherwise(|request| counted(request).cache("max-age=3600"));
-    let node = node_at(&origin, &primary.url(), 0, "", "trust = \"1s\"");
+    let node = node_at(&origin, &primary.url(), 0, "", "trust = \"5s\"");
     wait_follows(&node);
     assert_eq!(get(&node, "/page").text(), "1");
     assert!(get(&node, "/page").hit());
@@ -199,7 +202,7 @@ fn what_was_invalidated_while_redis_was_out_of_reach_reaches_the_others_after_a_
     let link = Link::to(&site.redis.address());
     let more = format!("purge.log = {:?}", scratch_dir().display().to_string());
     let url = format!("redis://{}", link.address());
-    site.nodes[0] = node_at(&site.origin, &url, 0, &more, "");
+    site.nodes[0] = hasty_node_at(&site.origin, &url, 0, &more, "");
     wait_follows(&site.nodes[0]);
     for node in &site.nodes {
         assert_eq!(get(node, "/page").text(), "1");
@@ -233,7 +236,7 @@ fn what_was_invalidated_on_a_node_that_never_saw_redis_reaches_the_others_after_
     let more = format!("purge.log = {:?}", scratch_dir().display().to_string());
     let link = Link::to(&site.redis.address());
     link.cut();
-    let new = node_at(
+    let new = hasty_node_at(
         &site.origin,
         &format!("redis://{}", link.address()),
         9,
@@ -260,7 +263,7 @@ fn what_was_fetched_after_an_invalidation_stays_when_that_comes_back() {
     changing(&site.origin);
     let link = Link::to(&site.redis.address());
     let url = format!("redis://{}", link.address());
-    site.nodes[0] = node_at(&site.origin, &url, 0, "", "trust = \"1h\"");
+    site.nodes[0] = hasty_node_at(&site.origin, &url, 0, "", "trust = \"1h\"");
     wait_follows(&site.nodes[0]);
     assert_eq!(get(&site.nodes[0], "/page").text(), "1");
     let before = last_entry(&site.redis);

@@ -10,9 +10,23 @@ use std::{
 };
 use testkit::{Command, Larder, Link, Memcached, Origin, Redis, wait_until};
 
+/// For how long a node waits for a server that answers as fast as its machine lets it.
+const PATIENT: &str = "20s";
+
+/// The same for one that is to hang: several answers are waited for until it is left alone.
+const HASTY: &str = "3s";
+
 /// As [`start`], and it knows what was purged elsewhere.
 pub(crate) fn node(origin: &Origin, url: &str) -> Larder {
-    let node = start(origin, url);
+    knowing(start(origin, url))
+}
+
+/// The same before a server that is to hang.
+fn hasty(origin: &Origin, url: &str) -> Larder {
+    knowing(start_with(1, HASTY, origin, url))
+}
+
+fn knowing(node: Larder) -> Larder {
     wait_until("it knew what was purged elsewhere", || {
         sample(&node, "larder_purges_unsure") == 0
     });
@@ -21,15 +35,15 @@ pub(crate) fn node(origin: &Origin, url: &str) -> Larder {
 
 /// A node with one worker, so that its breaker has seen what a test has asked. It trusts what it keeps for as long as the test takes.
 pub(crate) fn start(origin: &Origin, url: &str) -> Larder {
-    start_with(1, origin, url)
+    start_with(1, PATIENT, origin, url)
 }
 
-/// The same with so many workers.
-fn start_with(workers: usize, origin: &Origin, url: &str) -> Larder {
+/// The same with so many workers, each as patient as this.
+fn start_with(workers: usize, timeout: &str, origin: &Origin, url: &str) -> Larder {
     origin.otherwise(|request| counted(request).cache("max-age=600"));
     Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&format!(
-            "workers = {workers}\n[[origin]]\nservers = {:?}\n[shared]\nurl = {url:?}\ntimeout = \"500ms\"\ntrust = \"1h\"\n",
+            "workers = {workers}\n[[origin]]\nservers = {:?}\n[shared]\nurl = {url:?}\ntimeout = {timeout:?}\ntrust = \"1h\"\n",
             origin.url()
         ))
         .start()
@@ -74,7 +88,7 @@ pub(crate) fn is_found_again(node: &Larder) {
 #[test]
 fn a_redis_that_hangs_is_left_alone_and_told_of_once() {
     let (origin, redis) = (Origin::start(), Redis::start());
-    let node = node(&origin, &redis.url());
+    let node = hasty(&origin, &redis.url());
     goes_on(&node, "before");
     redis.pause();
     goes_on(&node, "meanwhile");
@@ -91,7 +105,7 @@ fn a_redis_that_hangs_is_left_alone_and_told_of_once() {
 #[test]
 fn a_redis_that_is_back_is_found_again_though_no_request_needs_it() {
     let (origin, redis) = (Origin::start(), Redis::start());
-    let node = node(&origin, &redis.url());
+    let node = hasty(&origin, &redis.url());
     for outage in 1..=2 {
         redis.pause();
         goes_on(&node, &outage.to_string());
@@ -124,7 +138,7 @@ fn a_redis_that_dies_is_left_alone_and_told_of_once() {
 #[test]
 fn a_redis_that_is_back_is_found_again_by_all_workers_at_once() {
     let (origin, mut redis) = (Origin::start(), Redis::start());
-    let node = start_with(8, &origin, &redis.url());
+    let node = start_with(8, PATIENT, &origin, &redis.url());
     let failed = || errors(&node, "closed") + errors(&node, "unreachable");
     // Each of these comes over a connection of its own, to whichever worker the kernel says.
     let ask_all = |round: &str| {
@@ -153,10 +167,8 @@ fn a_redis_that_is_back_is_found_again_by_all_workers_at_once() {
 fn a_connection_of_one_worker_that_is_lost_is_replaced() {
     let (origin, redis) = (Origin::start(), Redis::start());
     let link = Link::to(&redis.address());
-    let node = start_with(2, &origin, &format!("redis://{}", link.address()));
-    wait_until("it knew what was purged elsewhere", || {
-        sample(&node, "larder_purges_unsure") == 0
-    });
+    let url = format!("redis://{}", link.address());
+    let node = knowing(start_with(2, HASTY, &origin, &url));
     let mut client = node.client();
     client.get("/mine/").send();
     let (mut other, mut number) = (node.client(), 0);
@@ -277,7 +289,7 @@ fn a_redis_that_is_flushed_costs_what_was_kept() {
 #[test]
 fn a_memcached_that_hangs_dies_or_is_flushed_is_found_again() {
     let (origin, mut memcached) = (Origin::start(), Memcached::start());
-    let node = node(&origin, &memcached.url());
+    let node = hasty(&origin, &memcached.url());
     goes_on(&node, "before");
     memcached.pause();
     goes_on(&node, "hangs");
