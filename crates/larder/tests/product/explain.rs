@@ -481,7 +481,7 @@ fn a_soft_purge_is_told_of() {
 fn an_origin_that_is_known_to_be_down_is_told_of() {
     let (origin, larder) = start_with(
         "[[origin]]\nservers = \"{origin}\"\n\
-         health = { path = \"/health\", every = \"100ms\", healthy_after = 1, unhealthy_after = 1 }\n",
+         health = { path = \"/health\", every = \"100ms\", timeout = \"1m\", healthy_after = 1, unhealthy_after = 1 }\n",
     );
     origin.otherwise(|_| {
         Reply::ok()

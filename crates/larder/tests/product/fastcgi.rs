@@ -482,7 +482,7 @@ fn connections_are_kept_and_given_up_when_somebody_waits() {
 
 #[test]
 fn a_small_pool_has_room_for_others_who_ask_it() {
-    let impatient = "passive.failures = 0\nretry.attempts = 0\ntimeouts.first_byte = \"2s\"";
+    let impatient = "passive.failures = 0\nretry.attempts = 0\ntimeouts.first_byte = \"30s\"";
     let site = Site::before(PhpFpm::start(1));
     // Nobody knows of the other: each must let the one process go by itself.
     let nodes = [site.serve("", impatient), site.serve("", impatient)];
@@ -536,7 +536,7 @@ fn a_server_is_asked_whether_it_is_well() {
     let mut site = Site::before(PhpFpm::with_settings(2, "ping.path = /ping"));
     let larder = site.serve(
         "",
-        "health = { path = \"/ping\", every = \"100ms\", healthy_after = 1, unhealthy_after = 1 }",
+        "health = { path = \"/ping\", every = \"100ms\", timeout = \"1m\", healthy_after = 1, unhealthy_after = 1 }",
     );
     assert_eq!(larder.get("/wp-login.php").send().status, 200);
     site.php.stop();

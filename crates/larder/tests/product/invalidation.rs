@@ -78,8 +78,11 @@ fn an_unsafe_request_without_an_answer_invalidates_its_target() {
         ("late", Reply::ok().hang()),
         ("broken", Reply::raw("HTTP/1.1 what\r\n\r\n")),
     ] {
+        // What is to be stored has all the time it needs.
         let (origin, larder) = start_with(&format!(
-            "[[origin]]\nservers = \"{{origin}}\"\ntimeouts.first_byte = \"{}\"",
+            "[[origin]]\nname = \"pages\"\nservers = \"{{origin}}\"\n\
+             [[origin]]\nname = \"forms\"\nservers = \"{{origin}}\"\ntimeouts.first_byte = \"{}\"\n\
+             [[route]]\nmethod = \"POST\"\norigin = \"forms\"\n[[route]]\norigin = \"pages\"\n",
             if what == "late" { "10ms" } else { "1h" }
         ));
         origin.otherwise(move |request| match request.method.as_str() {

@@ -4,7 +4,7 @@ use super::{
     collapse::reading,
     frames::{PREFACE, frame, literal, read_frame, request},
 };
-use crate::common::{Said, sample, start_with};
+use crate::common::{Said, reload_as, sample, start_with};
 use std::{io::Write as _, net::TcpStream};
 use testkit::{
     Address, Client, Command, Gate, Larder, Origin, Reply, date, scratch_dir, wait_until,
@@ -310,18 +310,17 @@ fn an_origin_that_hangs_is_504() {
 
 #[test]
 fn an_origin_that_hangs_in_the_middle_ends_unfinished() {
-    let (origin, larder) = limited("[origin.timeouts]\nbetween_bytes = \"1s\"\n");
-    origin.reply(
-        "/",
-        Reply::ok()
-            .cache("max-age=60")
-            .length(10)
-            .body("half")
-            .until_client_leaves(),
-    );
+    let (origin, larder) = limited("[origin.timeouts]\nbetween_bytes = \"100ms\"\n");
+    // In one write: nothing of it may come too late.
+    let head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n";
+    let half = format!("{head}Content-Length: 10\r\n\r\nhalf");
+    origin.reply("/", Reply::raw(half).until_client_leaves());
     let answer = larder.get("/").send();
     assert!(!answer.complete && answer.text() == "half");
-    origin.reply("/", Reply::ok().cache("max-age=60").body("whole"));
+    origin.reply(
+        "/",
+        Reply::raw(format!("{head}Content-Length: 5\r\n\r\nwhole")),
+    );
     let after = larder.get("/").send();
     assert!(
         !after.hit() && after.text() == "whole",
@@ -331,16 +330,20 @@ fn an_origin_that_hangs_in_the_middle_ends_unfinished() {
 
 #[test]
 fn an_origin_that_hangs_is_covered_by_what_is_stale() {
-    let (origin, larder) = limited("[origin.timeouts]\nfirst_byte = \"1s\"\n");
-    origin.on("/", |request| match request.nth {
+    let (origin, larder) = limited("");
+    origin.on("/old", |request| match request.nth {
         1 => Reply::ok()
             .cache("max-age=60, stale-if-error=600")
             .header("Age", "100")
             .body("old"),
         _ => Reply::ok().hang(),
     });
-    larder.get("/").send();
-    let answer = larder.get("/").send();
+    // What is to be stored has all the time it needs.
+    larder.get("/old").send();
+    let servers = format!("[[origin]]\nservers = {:?}\n", origin.url());
+    let hasty = format!("{servers}timeouts.first_byte = \"100ms\"\n");
+    reload_as(&larder, &hasty, "2");
+    let answer = larder.get("/old").send();
     assert_eq!(
         (answer.status, answer.text().as_str()),
         (200, "old"),

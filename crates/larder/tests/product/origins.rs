@@ -123,7 +123,7 @@ fn several_servers_take_turns_and_one_that_is_down_is_left_out() {
 #[test]
 fn a_server_whose_check_fails_is_left_out_until_it_is_well() {
     let (servers, larder) = two_servers(
-        "health = { path = \"/health\", every = \"100ms\", healthy_after = 1, unhealthy_after = 1 }",
+        "health = { path = \"/health\", every = \"100ms\", timeout = \"1m\", healthy_after = 1, unhealthy_after = 1 }",
     );
     let ask = || larder.get("/").send().text();
     servers[0].reply("/health", Reply::status(503).body("sick"));

@@ -92,7 +92,7 @@ fn an_address_that_hangs_is_left_behind() {
     servers[0].otherwise(|_| Reply::ok().hang());
     let larder = Names::new(&BOTH).larder(
         servers[0].address().port(),
-        "timeouts = { first_byte = \"100ms\" }\npassive = { failures = 2, rest = \"1h\" }",
+        "timeouts = { first_byte = \"3s\" }\npassive = { failures = 2, rest = \"1h\" }",
     );
     assert_eq!(asked(&larder, 10), "1".repeat(10));
     assert_eq!(servers[0].requests("/"), 2, "it rests, and nobody else");
@@ -107,7 +107,7 @@ fn each_address_is_checked() {
     servers[0].reply("/health", Reply::status(503));
     let larder = Names::new(&BOTH).larder(
         port,
-        "health = { path = \"/health\", every = \"100ms\", healthy_after = 1, unhealthy_after = 1 }",
+        "health = { path = \"/health\", every = \"100ms\", timeout = \"1m\", healthy_after = 1, unhealthy_after = 1 }",
     );
     wait_until("one is left out", || asked(&larder, 3) == "111");
     let named = format!("larder_server_healthy{{origin=\"origin\",server=\"app.test:{port}\"}}");
@@ -168,8 +168,7 @@ fn a_machine_that_listens_on_one_family_alone_is_well() {
         }
         let server = Origin::start_at(any_port);
         server.otherwise(|_| Reply::ok().cache("no-store").body("0"));
-        let check =
-            "health = { path = \"/\", every = \"100ms\", healthy_after = 1, unhealthy_after = 1 }";
+        let check = "health = { path = \"/\", every = \"100ms\", timeout = \"1m\", healthy_after = 1, unhealthy_after = 1 }";
         let lines = format!("passive = {{ failures = 1 }}\nretry = {{ attempts = 0 }}\n{check}");
         let larder = Names::new(&["::1", "127.0.0.1"]).larder(server.address().port(), &lines);
         wait_until("it is checked", || server.requests("/") > 3);

@@ -167,7 +167,7 @@ fn a_server_whose_checks_have_failed_meanwhile_is_not_asked_again() {
     origin.reply("/health", Reply::ok());
     let larder = Command::serve(env!("CARGO_BIN_EXE_larder")).config(&format!(
         "[[origin]]\nname = \"app\"\nservers = {:?}\n\
-         health = {{ path = \"/health\", every = \"100ms\", unhealthy_after = 1 }}\n",
+         health = {{ path = \"/health\", every = \"100ms\", timeout = \"1m\", unhealthy_after = 1 }}\n",
         origin.url()
     ));
     let larder = larder.start();
@@ -190,7 +190,7 @@ fn a_server_whose_checks_have_failed_meanwhile_is_not_asked_again_on_another_con
     let larder = Command::serve(env!("CARGO_BIN_EXE_larder")).config(&format!(
         "workers = 1\n[[origin]]\nname = \"app\"\n\
          servers = [{:?}, {{ url = {:?}, backup = true }}]\n\
-         health = {{ path = \"/health\", every = \"100ms\", unhealthy_after = 1 }}\n",
+         health = {{ path = \"/health\", every = \"100ms\", timeout = \"1m\", unhealthy_after = 1 }}\n",
         origin.url(),
         other.url()
     ));
@@ -261,8 +261,11 @@ fn a_server_whose_event_streams_break_off_at_once_rests() {
 fn a_server_whose_event_streams_are_silent_does_not_rest() {
     let (servers, larder) =
         two_servers("passive = { rest = \"1h\" }\n[origin.timeouts]\nbetween_bytes = \"50ms\"");
-    let stream = Reply::ok().header("Content-Type", "text/event-stream");
-    let stream = stream.chunked().body("data: hello\n\n");
+    // In one write: nothing of it may come too late.
+    let stream = Reply::raw(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
+         Transfer-Encoding: chunked\r\n\r\nd\r\ndata: hello\n\n\r\n",
+    );
     for server in &servers {
         server.reply("/events", stream.clone().until_client_leaves());
     }
@@ -286,7 +289,7 @@ fn a_server_whose_event_streams_are_silent_does_not_rest() {
 #[test]
 fn a_server_that_came_back_begins_with_few_requests() {
     for (lines, most) in [("slow_start = \"1h\"", 4), ("", 11)] {
-        let check = "health = { path = \"/health\", every = \"100ms\", healthy_after = 1, unhealthy_after = 1 }";
+        let check = "health = { path = \"/health\", every = \"100ms\", timeout = \"1m\", healthy_after = 1, unhealthy_after = 1 }";
         let (servers, larder) = two_servers(&format!("{check}\n{lines}"));
         let named = format!(
             "larder_server_healthy{{origin=\"origin\",server=\"{}\"}}",

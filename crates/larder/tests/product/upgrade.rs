@@ -147,7 +147,7 @@ fn a_tunnel_of_which_one_side_has_ended_is_closed() {
         said
     });
     let (_origin, larder) = start_with(&format!(
-        "[limits]\nidle_time = \"500ms\"\n[[origin]]\nservers = \"http://{address}\"\n"
+        "[limits]\nidle_time = \"3s\"\n[[origin]]\nservers = \"http://{address}\"\n"
     ));
     let mut client = larder.client();
     begin_chat(&mut client);
