@@ -221,7 +221,7 @@ fn less_than_what_is_missing_is_passed_and_kept_and_the_whole_is_not_fetched_for
         let part = range(&larder, asked);
         assert_eq!((part.status, part.body.len()), (206, 5), "{}", part.said());
         assert!(
-            part.says("stored") && part.says("ttl=60"),
+            part.says("stored") && part.parameter("ttl").is_some(),
             "{}",
             part.said()
         );
