@@ -29,6 +29,7 @@ async fn listen() -> (TcpListener, OriginConfig) {
     let mut config = config([tcp(listener.local_addr().unwrap())]);
     config.protocol = Protocol::Http2;
     config.timeouts.first_byte = Duration::from_hours(1);
+    config.timeouts.connect = LONG;
     (listener, config)
 }
 
@@ -516,9 +517,9 @@ fn who_comes_while_the_server_is_asked_waits_as_long_as_others() {
 #[test]
 fn frames_of_the_engine_are_no_sign_of_the_application() {
     const HEADERS: u8 = 1;
-    work(async {
+    work(at_once(async {
         let (listener, mut config) = listen().await;
-        config.timeouts.first_byte = Duration::from_millis(50);
+        config.timeouts.first_byte = LONG;
         let origin = Origin::new(config).unwrap();
         let asking = spawn_local({
             let origin = Arc::clone(&origin);
@@ -545,13 +546,13 @@ fn frames_of_the_engine_are_no_sign_of_the_application() {
             for bytes in [&ping, &interim] {
                 stream.write_all(bytes).await.unwrap();
             }
-            yield_now().await;
+            tokio::time::advance(LONG / 8).await;
         };
         assert_eq!(kind(late), Kind::FirstByteTimeout);
         let again = spawn_local(async move { once(&origin, Method::GET, "/").await });
         let (_second, _) = listener.accept().await.unwrap();
         drop(again);
-    });
+    }));
 }
 
 /// What nobody reads keeps none of the others from being read.
@@ -847,7 +848,8 @@ fn what_finds_no_stream_in_time_goes_to_another_server() {
             ..tcp(other.local_addr().unwrap())
         };
         config.servers.push(backup);
-        config.timeouts.first_byte = Duration::from_millis(500);
+        // Long enough for all that find one.
+        config.timeouts.first_byte = Duration::from_secs(3);
         let begun = never_ending(busy);
         let origin = Origin::new(config).unwrap();
         let fetch = |method| origin.fetch(request(method, "/", empty()), Context::default());

@@ -196,20 +196,21 @@ fn a_slow_client_is_not_the_servers_fault() {
     let server = testkit::Origin::start();
     server.on("/", |request| Reply::ok().body(&request.body));
     let mut config = config([tcp(server.address())]);
-    config.timeouts.first_byte = SHORT;
+    config.timeouts.first_byte = LONG;
     let origin = Origin::new(config).unwrap();
-    work(async {
+    work(at_once(async {
         let (sender, body) = pieces();
         let client = async {
             sender.send("slow ").await.unwrap();
-            tokio::time::sleep(4 * SHORT).await;
+            until(|| server.received("/") > 0).await;
+            tokio::time::advance(4 * LONG).await;
             sender.send("client").await.unwrap();
             drop(sender);
         };
         let fetch = origin.fetch(request(Method::POST, "/", body), Context::default());
         let (response, ()) = tokio::join!(fetch, client);
         assert_eq!(read(response.unwrap()).await.unwrap().text(), "slow client");
-    });
+    }));
 }
 
 #[test]
