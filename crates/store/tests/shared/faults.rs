@@ -46,8 +46,9 @@ fn errors(node: &Node, kind: Kind) -> u64 {
 #[tokio::test]
 async fn a_server_that_hangs_is_left_alone_and_found_again() {
     let server = Redis::start();
-    let node = Node::hasty(&server.url());
-    node.keep(KEY, page(&node, "hello").done()).await;
+    let (patient, node) = (Node::new(&server.url()), Node::hasty(&server.url()));
+    patient.keep(KEY, page(&patient, "hello").done()).await;
+    asked_until_found(&node).await;
     server.pause();
     asked_until_down(&node).await;
     assert_eq!(errors(&node, Kind::Timeout), 3);
@@ -84,7 +85,7 @@ async fn a_server_that_hangs_in_the_middle_of_an_answer_confuses_nobody() {
     for time_outs in [1, 3] {
         let stall = Stall::before(server.address());
         let node = Node::hasty(&stall.url);
-        assert_eq!(node.bodies(keys[0].as_bytes()).await.len(), 1);
+        asked_until_there(&node, keys[0].as_bytes()).await;
         stall.arm();
         for key in &keys[..time_outs] {
             assert!(node.bodies(key.as_bytes()).await.is_empty());
@@ -104,9 +105,10 @@ async fn a_server_that_hangs_in_the_middle_of_an_answer_confuses_nobody() {
 #[tokio::test]
 async fn a_server_that_is_paused_by_its_operator_is_found_again() {
     let server = Redis::start();
-    let node = Node::hasty(&server.url());
-    node.keep(KEY, page(&node, "hello").done()).await;
-    server.ask(&["CLIENT", "PAUSE", "3000", "ALL"]);
+    let (patient, node) = (Node::new(&server.url()), Node::hasty(&server.url()));
+    patient.keep(KEY, page(&patient, "hello").done()).await;
+    asked_until_found(&node).await;
+    server.ask(&["CLIENT", "PAUSE", "6000", "ALL"]);
     asked_until_down(&node).await;
     asked_until_found(&node).await;
 }

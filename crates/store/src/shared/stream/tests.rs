@@ -256,11 +256,13 @@ async fn the_stream_takes_no_more_than_its_bytes() {
     node.following().await;
     let name = |number: u64| format!("{number:08}").repeat((1 << 20) / 8);
     let page = node.keep(KEY);
+    let mut sent = 0;
     for number in 0..70 {
         let tags = Purge::hard(What::Tags(vec![name(number)]));
-        // On a busy machine it may be read back after the publisher has given up: it is in the stream all the same.
+        // On a busy machine the publisher may give up, before it is sent or before it is read back.
         let published = node.publish(vec![tags]).await;
         assert!(!matches!(published, Err(Unreachable::Refused)));
+        sent += u64::from(published.is_ok());
     }
     let within = async {
         loop {
@@ -274,7 +276,10 @@ async fn the_stream_takes_no_more_than_its_bytes() {
     timeout(BROKEN, within).await.expect("it is trimmed");
     let length = redis.ask(&["XLEN", "test:purges"]).await;
     let length: u64 = length.trim().parse().expect("a number");
-    assert!((30..=64).contains(&length), "the newest stay: {length}");
+    assert!(
+        (sent.min(30)..=64).contains(&length),
+        "the newest stay: {length} of {sent}"
+    );
     let told = std::iter::from_fn(|| node.events.try_recv().ok());
     let told: Vec<_> = told.collect();
     assert_eq!(told, [], "who follows has read it");
