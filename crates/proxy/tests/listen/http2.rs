@@ -493,7 +493,9 @@ fn a_head_that_does_not_become_whole_in_time_ends_the_connection() {
 
 #[test]
 fn a_head_that_comes_in_pieces_is_answered() {
-    let site = Site::with(quick(|limits| limits.head_time = SOON));
+    // Long enough for six pieces.
+    let limit = 5 * SOON;
+    let site = Site::with(quick(|limits| limits.head_time = limit));
     let mut frames = connect(&site);
     for stream in [1, 3, 5] {
         let block = [0x82, 0x86, 0x84, 0x01, 1, b'a'];
@@ -511,7 +513,7 @@ fn a_head_that_comes_in_pieces_is_answered() {
     frames.ask(7, "/wait", &[HOST], END_STREAM);
     site.stage.wait_entered(1);
     let began = std::time::Instant::now();
-    testkit::wait_until("time to pass", || began.elapsed() > 2 * SOON);
+    testkit::wait_until("time to pass", || began.elapsed() > 2 * limit);
     site.stage.let_go(1);
     assert_eq!(frames.answer(7), (200, "waited".to_owned()));
     assert_eq!(site.limiter.snapshot().timeouts, 0);
