@@ -156,7 +156,7 @@ fn users_have_numbers_and_cookies_of_their_own() {
 /// Larder before an origin, forwarding all: a server that speaks HTTP/2.
 fn forwarding(origin: &Origin) -> Larder {
     let config = format!(
-        "listen = \"127.0.0.1:0\"\n[[origin]]\nservers = \"{}\"\n[[route]]\ncache = false\n",
+        "listen = \"127.0.0.1:0\"\nadmin = \"off\"\n[[origin]]\nservers = \"{}\"\n[[route]]\ncache = false\n",
         origin.url()
     );
     Command::new(env!("CARGO_BIN_EXE_larder"))
