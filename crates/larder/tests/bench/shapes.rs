@@ -115,14 +115,14 @@ fn a_rising_rate_sends_what_lies_below_it() {
 #[test]
 fn users_come_one_after_another() {
     let origin = origin();
-    let flags = ["--users", "40", "--ramp", "1s", "--pause", "20ms"];
+    let flags = ["--users", "40", "--ramp", "4s", "--pause", "20ms"];
     let result = figures(&[&[origin.url().as_str()], &flags[..]].concat());
     let target = &result["targets"][0];
     let points = target["points"].as_array().expect("points");
     let users: Vec<_> = points.iter().map(|point| point["users"].as_u64()).collect();
     assert!(users.is_sorted(), "{users:?}");
     assert!(users.first() < users.last(), "{users:?}");
-    assert_eq!(result["shape"]["ramp_seconds"], 1.0);
+    assert_eq!(result["shape"]["ramp_seconds"], 4.0);
     assert_eq!(result["shape"]["users"], 40);
 }
 
@@ -169,7 +169,7 @@ fn a_bound_on_the_rate_holds_from_the_first_request() {
 #[test]
 fn a_warm_up_has_its_own_length() {
     let origin = origin();
-    let flags = ["-n", "10", "-d", "60s", "--warm-up", "1s", "-c", "1"];
+    let flags = ["-n", "10", "-d", "60s", "--warm-up", "3s", "-c", "1"];
     let result = figures(&[&[origin.url().as_str()], &flags[..]].concat());
     assert_eq!(result["targets"][0]["requests"], 10);
     assert!(origin.requests("/") > 20, "as many as there is time for");
@@ -192,7 +192,7 @@ fn a_warm_up_is_not_counted() {
         "-c",
         "1",
         "--warm-up",
-        "100ms",
+        "3s",
         "--max-rate",
         "100",
     ];
@@ -234,7 +234,8 @@ fn a_signal_ends_it_and_the_files_are_written() {
     let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
         .args([origin.url()])
         .start();
-    for flags in [&["--rate", "200"][..], &["--http2"]] {
+    // So many that most of them were answered.
+    for (flags, many) in [(&["--rate", "200"][..], 100), (&["--http2"], 1000)] {
         let folder = testkit::scratch_dir();
         let (json, page) = (folder.join("result.json"), folder.join("result.html"));
         let before = origin.requests("/");
@@ -250,7 +251,7 @@ fn a_signal_ends_it_and_the_files_are_written() {
             .stdout(Stdio::null())
             .spawn()
             .expect("a process");
-        wait_until("requests came", || origin.requests("/") > before + 50);
+        wait_until("requests came", || origin.requests("/") > before + many);
         let id = child.id().to_string();
         let killed = std::process::Command::new("kill")
             .args(["-INT", &id])

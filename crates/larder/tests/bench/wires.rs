@@ -116,7 +116,7 @@ fn cpu_and_memory_of_a_process() {
     let id = larder.id().to_string();
     let flags = [
         "-d",
-        "1s",
+        "4s",
         "-c",
         "4",
         "--process",
@@ -124,7 +124,7 @@ fn cpu_and_memory_of_a_process() {
         "--assert",
         "memory>1MiB",
         "--assert",
-        "cpu<1s",
+        "cpu<60s",
     ];
     let result = figures(&[&[url(&larder, false).as_str()], &flags[..]].concat());
     let target = &result["targets"][0];
