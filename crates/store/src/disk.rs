@@ -18,6 +18,7 @@ mod config;
 mod counting;
 mod device;
 mod directory;
+mod ending;
 mod files;
 mod finding;
 mod format;

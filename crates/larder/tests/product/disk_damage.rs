@@ -7,7 +7,7 @@
 
 use crate::{
     common::{Said, command, counted, next, sample},
-    disk::{LARGE, MIDDLE, Site, content, keep, same},
+    disk::{LARGE, MIDDLE, Site, content, keep, same, wait_written},
     disk_trouble::told,
 };
 use std::{
@@ -283,6 +283,41 @@ fn a_segment_without_its_header_is_told_of_and_brings_nothing_older_back() {
     let asked = site.origin.all().len();
     assert!(!larder.get("/").send().hit(), "the older was replaced");
     assert_eq!(site.origin.all().len(), asked + 1);
+}
+
+/// So may one that was not closed, where nobody knows what its damaged bytes were.
+#[test]
+fn a_segment_that_is_damaged_before_its_end_is_told_of_and_brings_nothing_older_back() {
+    let site = Site::with(|request| counted(request).cache("max-age=600"));
+    let pages = ["/a", "/b", "/c"];
+    let larder = site.start();
+    keep(&larder, &pages);
+    let larder = site.restart(larder);
+    for page in pages {
+        larder.get(page).header("Cache-Control", "no-cache").send();
+        larder.get(page).send();
+    }
+    wait_written(&larder, 3);
+    larder.kill();
+    let latest = site.files().pop().expect("a segment");
+    let mut bytes = fs::read(&latest).expect("read");
+    bytes[164] ^= 1;
+    fs::write(&latest, bytes).expect("written");
+    let path = site.path().to_string_lossy().into_owned();
+    let verified = command().args(["disk", "verify", &path]).run();
+    assert_eq!(verified.code, Some(1), "{verified:?}");
+    assert!(verified.stderr.contains(" at 64: "), "{verified:?}");
+    let larder = site.start();
+    let told = told(&larder);
+    let said = format!(
+        "{} cannot be read: damaged at byte 64; dropped, and with it 1 older segments, which it may have replaced",
+        latest.display()
+    );
+    assert!(told.len() == 1 && told[0].ends_with(&said), "{told:?}");
+    assert_eq!(sample(&larder, "larder_disk_damaged_total"), 1);
+    for page in pages {
+        assert!(!larder.get(page).send().hit(), "the older was replaced");
+    }
 }
 
 #[test]

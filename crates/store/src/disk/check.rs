@@ -4,6 +4,7 @@ use super::{
     OpenError,
     device::{large_name, open_file, segment_name},
     directory,
+    ending::Ending,
     format::{CHUNK, Entry, FILE_HEAD, FileHead, Kind, RECORD_HEAD, SUM, large_sum},
     layout::{self, file_length},
     scan::{ScannedRecord, entry, scan},
@@ -209,7 +210,7 @@ impl Check<'_> {
         let length = segment.file.metadata()?.len();
         let end = index.as_ref().map_or(length, |(trailer, _)| trailer.index);
         let mut entries = Vec::new();
-        let mut faults = Vec::new();
+        let (mut faults, mut sound) = (Vec::new(), 0);
         let stopped = scan(
             &segment.file,
             segment.nonce,
@@ -225,18 +226,26 @@ impl Check<'_> {
                         self.named.insert(head.large, (head.nonce, head.body));
                     }
                     entries.push(entry(&head, at));
+                    sound += 1;
                 }
-                ScannedRecord::BadBody(..) => faults.push((at, What::Body)),
+                ScannedRecord::BadBody(head, _) => {
+                    entries.push(entry(&head, at));
+                    faults.push((at, What::Body));
+                }
                 ScannedRecord::End => {}
             },
         )?;
-        self.done.records += entries.len() as u64;
+        self.done.records += sound;
         self.done.bytes += length;
         if stopped < end {
-            let what = if index.is_some() {
-                What::Record
-            } else {
+            let is_torn = || {
+                let ending = Ending::of(&segment, &entries, stopped, end)?;
+                Ok::<_, io::Error>(ending == Ending::Torn)
+            };
+            let what = if index.is_none() && is_torn()? {
                 What::Torn
+            } else {
+                What::Record
             };
             faults.push((stopped, what));
         }

@@ -139,6 +139,21 @@ impl Device {
         self.health.tell(Event::Damaged { file, offset });
     }
 
+    /// Counts and reports segment `id`, which cannot be read or is damaged, and is given up with this many `older` ones.
+    pub fn unreadable(&self, id: u32, error: &io::Error, older: usize) {
+        let file = self.segment_path(id);
+        if error.kind() == io::ErrorKind::InvalidData {
+            count(&self.counts.damaged);
+        } else {
+            self.failed(Doing::Reading, &file, error);
+        }
+        self.health.tell(Event::Unreadable {
+            file,
+            error: error.to_string(),
+            older,
+        });
+    }
+
     /// Queues a task for the keeper.
     pub fn tell_keeper(&self, task: Task) {
         self.queue.push(task);

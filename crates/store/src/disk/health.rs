@@ -51,8 +51,8 @@ pub enum Event {
     /// The stored responses were checked against a different log of purges, and it is not known what was purged since.
     /// They are forgotten.
     Outdated,
-    /// A segment cannot be read at the start, or its header is damaged. It and the older ones are given up, since it may
-    /// say that what they have was replaced.
+    /// A segment cannot be read at the start, or it is damaged and nobody knows what else it had. It and the older ones
+    /// are given up, since it may say that what they have was replaced.
     Unreadable {
         /// The segment.
         file: PathBuf,

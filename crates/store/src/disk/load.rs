@@ -2,9 +2,10 @@
 
 use super::{
     Doing,
+    ending::Ending,
     format::{Entry, FILE_HEAD, RECORD_HEAD},
     found::FoundSegment,
-    health::{Event, count},
+    health::Event,
     index::{RecordPosition, Spot},
     keeper::Keeper,
     passing::{PAUSE, patiently},
@@ -63,17 +64,7 @@ impl Keeper {
     /// the oldest goes first.
     fn abandon(&self, older: &[FoundSegment], id: u32, error: &io::Error) {
         let device = &self.shared.device;
-        let file = device.segment_path(id);
-        if error.kind() == ErrorKind::InvalidData {
-            count(&device.counts.damaged);
-        } else {
-            device.failed(Doing::Reading, &file, error);
-        }
-        device.health.tell(Event::Unreadable {
-            file,
-            error: error.to_string(),
-            older: older.len(),
-        });
+        device.unreadable(id, error, older.len());
         let remove = |id: u32| fs::remove_file(device.segment_path(id));
         let is_there = |removed: &io::Result<()>| {
             let error = removed.as_ref().err();
@@ -105,6 +96,9 @@ impl Keeper {
             entries
         } else {
             let unsealed = patiently(PAUSE, || Unsealed::read(&segment))?;
+            if let Some(damage) = unsealed.damage() {
+                return Err(damage);
+            }
             // It can be used without its index. That is made again when its labels are wanted.
             if let Err(error) = unsealed.seal(&segment) {
                 self.shared.device.failed(Doing::Writing, &path, &error);
@@ -152,8 +146,9 @@ impl Keeper {
 pub(super) struct Unsealed {
     entries: Vec<Entry>,
     labels: Vec<u8>,
-    /// Where they end. What follows is torn.
+    /// Where they end.
     end: u64,
+    ending: Ending,
 }
 
 impl Unsealed {
@@ -182,10 +177,22 @@ impl Unsealed {
             },
         )?;
         Ok(Self {
+            ending: Ending::of(segment, &entries, end, length)?,
             entries,
             labels,
             end,
         })
+    }
+
+    /// Why the segment must be given up, if it is damaged.
+    pub fn damage(&self) -> Option<Error> {
+        let said = || {
+            Error::new(
+                ErrorKind::InvalidData,
+                format!("damaged at byte {}", self.end),
+            )
+        };
+        (self.ending == Ending::Damaged).then(said)
     }
 
     /// Cuts off what is torn, and seals the segment.

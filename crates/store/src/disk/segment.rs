@@ -113,7 +113,7 @@ impl Segment {
     }
 
     /// Reads the trailer; `None` if the segment was never sealed, or the trailer is damaged.
-    fn trailer(&self) -> io::Result<Option<Trailer>> {
+    pub fn trailer(&self) -> io::Result<Option<Trailer>> {
         let length = self.file.metadata()?.len();
         let Some(at) = length.checked_sub(TRAILER as u64) else {
             return Ok(None);

@@ -16,6 +16,7 @@ use std::{
 mod broken;
 mod bulk;
 mod counting;
+mod ending;
 mod evicted;
 mod far;
 mod large;

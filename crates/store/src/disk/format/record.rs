@@ -34,9 +34,14 @@ impl RecordHead {
             nonce: u64_at(bytes, 48),
             checked: u64_at(bytes, 56),
         };
-        let is_record = bytes.len() >= RECORD_HEAD && u32_at(bytes, 8) == RECORD;
+        let is_record = bytes.len() >= RECORD_HEAD && Self::is_like(bytes);
         let fits = head.head as usize <= MOST_HEAD && (head.large != 0 || head.body <= MOST_INLINE);
         (is_record && fits).then_some(head)
+    }
+
+    /// Whether `bytes` look like the beginning of a record, whatever else is wrong with it. [`ALIGN`] of them are enough.
+    pub fn is_like(bytes: &[u8]) -> bool {
+        u32_at(bytes, SUM) == RECORD
     }
 
     fn write(&self, out: &mut Vec<u8>) {

@@ -24,6 +24,12 @@ impl Entry {
         }
     }
 
+    /// Whether the index that `bytes` begin with has any of `entries` at its place.
+    pub fn is_any_in(entries: &[Self], bytes: &[u8]) -> bool {
+        let mut places = bytes.chunks_exact(ENTRY).zip(entries);
+        places.any(|(bytes, entry)| Self::read(bytes) == *entry)
+    }
+
     fn read(bytes: &[u8]) -> Self {
         Self {
             key: u64_at(bytes, 0),

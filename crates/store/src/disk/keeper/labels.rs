@@ -52,7 +52,12 @@ impl Keeper {
     fn seal_again(&mut self, segment: &Arc<Segment>) -> io::Result<()> {
         let Some((trailer, entries)) = segment.index()? else {
             // The segment could not be sealed when it was full.
-            return Unsealed::read(segment)?.seal(segment);
+            let unsealed = Unsealed::read(segment)?;
+            if let Some(damage) = unsealed.damage() {
+                self.give_up(segment.id, &damage);
+                return Ok(());
+            }
+            return unsealed.seal(segment);
         };
         let Some(labels) = self.labels_of(segment, &entries) else {
             return Ok(());
@@ -60,6 +65,14 @@ impl Keeper {
         let length = segment.seal(&entries, &labels, trailer.index)?;
         segment.bytes.store(length, Relaxed);
         Ok(())
+    }
+
+    /// Gives up segment `id`, which is damaged, and the older ones, as a start does: at the next one nobody would know
+    /// what of them was replaced there.
+    fn give_up(&mut self, id: u32, damage: &io::Error) {
+        let older = self.shared.segments().range(..id).count();
+        self.shared.device.unreadable(id, damage, older);
+        while self.shared.segment(id).is_some() && self.evict(false) {}
     }
 
     /// Makes labels from the heads of records. A record that no longer says which purges cover it is given up. `None`
