@@ -1,19 +1,19 @@
 //! Inspects a directory from outside, for `larder disk stat` and `larder disk verify`. Writes nothing.
 
 use super::{
-    OpenError,
+    OpenError, chunk,
     device::{large_name, open_file, segment_name},
     directory,
     ending::Ending,
-    format::{CHUNK, Entry, FILE_HEAD, FileHead, Kind, RECORD_HEAD, SUM, large_sum},
-    layout::{self, file_length},
+    format::{Beginning, CHUNK, Entry, FILE_HEAD, FileHead, Kind, RECORD_HEAD, SUM, large_sum},
+    layout,
     scan::{ScannedRecord, entry, scan},
     segment::{Opened, Segment},
 };
 use crate::codec::{Head, label};
 use std::{
     collections::HashMap,
-    fs::{self, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
@@ -62,10 +62,8 @@ pub enum What {
     Record,
     /// The bytes of a record's body are damaged.
     Body,
-    /// A chunk of a large file is damaged.
+    /// A chunk of a large file is damaged, or the file ends before it does.
     Chunk,
-    /// A large file is not the one that a record names, or is too short for it.
-    Different,
     /// The end of a segment that was never sealed is incomplete. Nothing is lost that could have been found.
     Torn,
     /// The file cannot be read.
@@ -81,7 +79,6 @@ impl std::fmt::Display for Fault {
             What::Record => "no sound record here",
             What::Body => "the body of a record is damaged",
             What::Chunk => "a chunk is damaged",
-            What::Different => "not the file that a record names",
             What::Torn => "the end was never whole (nothing is lost)",
             What::Unreadable => "cannot be read",
         };
@@ -161,8 +158,7 @@ pub fn verify(path: &Path, see: &mut dyn FnMut(&Fault)) -> Result<Verified, Open
     for (id, (nonce, length)) in named {
         let name = path.join(large_name(id));
         match check.large(&name, id, nonce, length) {
-            Ok(true) => check.done.large_files += 1,
-            Ok(false) => {}
+            Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 check.done.given_up += 1;
             }
@@ -264,37 +260,56 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Whether a large file is sound.
-    fn large(&mut self, name: &Path, id: u64, nonce: u64, length: u64) -> io::Result<bool> {
+    /// Checks a large file that a record names.
+    fn large(&mut self, name: &Path, id: u64, nonce: u64, length: u64) -> io::Result<()> {
         let file = open_file(OpenOptions::new().read(true), name)?;
         let mut head = [0; FILE_HEAD];
-        let is_long_enough = file.metadata()?.len() >= file_length(length);
-        if is_long_enough {
-            file.read_exact_at(&mut head, 0)?;
-        }
-        let is_it = |head: &FileHead| {
-            (head.kind, head.id, head.nonce) == (Kind::Large, id, nonce)
-                && head.directory == self.seed
+        let named = FileHead {
+            kind: Kind::Large,
+            id,
+            nonce,
+            directory: self.seed,
         };
-        if !FileHead::read(&head).is_some_and(|head| is_it(&head)) {
-            self.fault(name, 0, What::Different);
-            return Ok(false);
+        let is_there = reads(&file, &mut head, 0)?;
+        match named.compare(&head) {
+            Beginning::Expected if is_there => {}
+            Beginning::Another => {
+                self.done.given_up += 1;
+                return Ok(());
+            }
+            Beginning::Expected | Beginning::Damaged => {
+                self.fault(name, 0, What::FileHead);
+                return Ok(());
+            }
         }
-        self.done.bytes += file_length(length);
-        let (mut left, mut is_sound) = (length, true);
+        self.done.bytes += file.metadata()?.len();
+        let before = self.done.faults;
         let (mut sum, mut chunk) = ([0; SUM], Vec::new());
         for number in 0..length.div_ceil(CHUNK as u64) {
-            chunk.resize(left.min(CHUNK as u64) as usize, 0);
+            chunk.resize(
+                (chunk::end(number, length) - chunk::begin(number)) as usize,
+                0,
+            );
             let at = layout::offset(number);
-            file.read_exact_at(&mut sum, layout::sum_offset(number))?;
-            file.read_exact_at(&mut chunk, at)?;
-            if large_sum(&chunk, nonce, number) != sum {
+            let is_there = reads(&file, &mut sum, layout::sum_offset(number))?
+                && reads(&file, &mut chunk, at)?;
+            if !is_there || large_sum(&chunk, nonce, number) != sum {
                 self.fault(name, at, What::Chunk);
-                is_sound = false;
             }
-            left -= chunk.len() as u64;
+            if !is_there {
+                break;
+            }
         }
-        Ok(is_sound)
+        self.done.large_files += u64::from(self.done.faults == before);
+        Ok(())
+    }
+}
+
+/// Fills `into` from `offset` of `file`. False if the file ends before that.
+fn reads(file: &File, into: &mut [u8], offset: u64) -> io::Result<bool> {
+    match file.read_exact_at(into, offset) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| true),
     }
 }
 

@@ -17,7 +17,7 @@ mod tests;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-pub(super) use file::{FileHead, Kind};
+pub(super) use file::{Beginning, FileHead, Kind};
 pub(super) use record::RecordHead;
 pub(super) use sealed::{Entry, Trailer};
 

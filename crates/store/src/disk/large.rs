@@ -9,7 +9,7 @@ mod writing;
 use super::{
     at_hand::AtHand,
     device::{Device, Missed, ReadMode, open_file},
-    format::{FILE_HEAD, FileHead, Kind, SUM, large_sum},
+    format::{Beginning, FILE_HEAD, FileHead, Kind, SUM, large_sum},
     layout::{self, file_length},
     queue::Task,
     sound::Sound,
@@ -72,8 +72,11 @@ impl Large {
         }
     }
 
-    /// Opens a file that a record names, with a body of `length` bytes. Returns the file too. A different file of that
-    /// number counts as missing: an old record may name a file that went, and whose number was given out again.
+    /// Opens a file that a record names, with a body of `length` bytes. Returns the file too.
+    ///
+    /// # Errors
+    /// Those of the device. `NotFound` also for another file of that number: an old record may name one that went, and
+    /// whose number was given out again. `InvalidData` or `UnexpectedEof`: its header is not what was written.
     pub fn open(
         id: u64,
         nonce: u64,
@@ -89,8 +92,10 @@ impl Large {
             nonce,
             directory: device.seed,
         };
-        if named.write() != head {
-            return Err(io::ErrorKind::NotFound.into());
+        match named.compare(&head) {
+            Beginning::Expected => {}
+            Beginning::Another => return Err(io::ErrorKind::NotFound.into()),
+            Beginning::Damaged => return Err(io::ErrorKind::InvalidData.into()),
         }
         let (large, file) = (Self::new(id, nonce, None, device), Arc::new(file));
         *large.descriptor() = Descriptor::Shared(Arc::downgrade(&file));

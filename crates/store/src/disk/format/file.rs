@@ -12,6 +12,17 @@ pub(in crate::disk) enum Kind {
     Large,
 }
 
+/// What a file begins with, where a header is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::disk) enum Beginning {
+    /// That header.
+    Expected,
+    /// That of another file of the same number.
+    Another,
+    /// Bytes that were not written there.
+    Damaged,
+}
+
 /// The header of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::disk) struct FileHead {
@@ -55,6 +66,22 @@ impl FileHead {
             directory: u64_at(bytes, 32),
         };
         (head.write() == *bytes).then_some(head)
+    }
+
+    /// What `bytes`, the first of a file, are where this is expected.
+    pub fn compare(&self, bytes: &[u8; FILE_HEAD]) -> Beginning {
+        match Self::read(bytes) {
+            Some(found) if found == *self => Beginning::Expected,
+            Some(found)
+                if Self {
+                    nonce: self.nonce,
+                    ..found
+                } == *self =>
+            {
+                Beginning::Another
+            }
+            Some(_) | None => Beginning::Damaged,
+        }
     }
 
     /// Whether `bytes` are a header as it was written, of whatever file and version.

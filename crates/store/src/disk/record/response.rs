@@ -10,13 +10,14 @@ use crate::{
         format::{CHUNK, RECORD_HEAD, is_chunk_sound, seed},
         inline::Inline,
         large::Large,
+        queue::Task,
     },
 };
 use rules::range::Span;
 use std::{io::ErrorKind, sync::Arc};
 
 impl DiskState {
-    /// The response that `record` holds for `key`; `None` if it is of another key.
+    /// The response that `record` holds for `key`; `None` if it is of another key, or its body is gone.
     pub(super) fn stored(
         &self,
         key: &[u8],
@@ -31,7 +32,10 @@ impl DiskState {
         if view.key != key {
             return Ok(None);
         }
-        let piece = self.piece(record, mode)?;
+        let Some(piece) = self.piece(record, mode)? else {
+            self.forget(record.spot);
+            return Ok(None);
+        };
         let fields = record.bytes.slice_ref(view.fields);
         let fields = match &piece {
             // They share the allocation with the body, unless that is small.
@@ -55,12 +59,12 @@ impl DiskState {
         Ok(Some(stored.with_unsent(unsent).with_uses(view.uses)))
     }
 
-    /// The body of a record. It is in memory if it was read with its head.
-    fn piece(&self, record: &Record, mode: ReadMode) -> Result<BodyPiece, Missed> {
+    /// The body of a record; `None` if it is gone. It is in memory if it was read with its head.
+    fn piece(&self, record: &Record, mode: ReadMode) -> Result<Option<BodyPiece>, Missed> {
         let head = &record.head;
         if head.large != 0 {
             let large = self.large(head.large, head.nonce, head.body, mode)?;
-            return Ok(OnDisk::large(large, head.body).into());
+            return Ok(large.map(|large| OnDisk::large(large, head.body).into()));
         }
         let sums = record.bytes.get(head.sums()..head.meta());
         let sums = sums.unwrap_or_default();
@@ -68,41 +72,47 @@ impl DiskState {
         if record.bytes.len() < end {
             let device = self.device.clone();
             let inline = Inline::new(device, &record.segment, record.spot, head, sums);
-            return Ok(OnDisk::inline(Arc::new(inline), head.body).into());
+            return Ok(Some(OnDisk::inline(Arc::new(inline), head.body).into()));
         }
         let body = record.bytes.slice(head.meta()..end);
         let own = seed(record.segment.nonce, record.spot.place.offset());
         let mut chunks = body.chunks(CHUNK).enumerate();
         let is_sound = chunks.all(|(number, chunk)| is_chunk_sound(chunk, sums, number, own));
-        is_sound.then(|| body.into()).ok_or(Missed::Damaged)
+        is_sound.then(|| Some(body.into())).ok_or(Missed::Damaged)
     }
 
-    /// The large file `id`. It is opened if nobody has it open, which may wait.
+    /// The large file `id`; `None` if it is gone. It is opened if nobody has it open, which may wait.
     fn large(
         &self,
         id: u64,
         nonce: u64,
         length: u64,
         mode: ReadMode,
-    ) -> Result<Arc<Large>, Missed> {
+    ) -> Result<Option<Arc<Large>>, Missed> {
         if let Some(large) = self.open_files.get(id) {
             let is_it = large.nonce == nonce && large.readable() >= length;
-            return is_it.then_some(large).ok_or(Missed::Damaged);
+            return Ok(is_it.then_some(large));
         }
         if mode == ReadMode::NonBlocking {
             return Err(Missed::Waits);
         }
-        match Large::open(id, nonce, length, self.device.clone()) {
-            Ok((large, file)) => Ok(self.keep_open(Arc::new(large), file)),
-            // The file is gone, or cut in its header: a power loss may do either.
+        let (path, device) = (self.device.large_path(id), &self.device);
+        match Large::open(id, nonce, length, device.clone()) {
+            Ok((large, file)) => Ok(Some(self.keep_open(Arc::new(large), file))),
+            // It made room meanwhile, or somebody removed it.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof) =>
+                if matches!(
+                    error.kind(),
+                    ErrorKind::InvalidData | ErrorKind::UnexpectedEof
+                ) =>
             {
-                Err(Missed::Damaged)
+                device.damaged(path, 0);
+                device.tell_keeper(Task::LargeDamaged(id));
+                Ok(None)
             }
             Err(error) => {
-                let path = self.device.large_path(id);
-                self.device.failed(Doing::Reading, &path, &error);
+                device.failed(Doing::Reading, &path, &error);
                 Err(Missed::Failed)
             }
         }

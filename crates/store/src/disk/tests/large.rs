@@ -415,12 +415,48 @@ fn a_file_of_the_same_number_is_not_taken_for_another() {
     drop(disk);
     let old = dir.files("large-").remove(0);
     let mut bytes = fs::read(&old).expect("read");
-    // A byte of its nonce.
-    bytes[24] ^= 1;
+    let (head, _) = bytes.split_first_chunk_mut().expect("a header");
+    let mut other = format::FileHead::read(head).expect("sound");
+    other.nonce ^= 2;
+    *head = other.write();
     fs::write(&old, &bytes).expect("written");
+    let verified = verify(&dir.0, &mut |_| {}).expect("a tier");
+    assert_eq!((verified.faults, verified.given_up), (0, 1));
     let disk = dir.open();
     assert!(find(&disk, &key(7)).is_empty());
     assert!(!disk.knows(&key(7)), "the record is forgotten");
+    assert_eq!(disk.statistics().damaged, 0, "nothing is wrong with it");
+}
+
+#[test]
+fn a_damaged_header_is_told_of_as_such() {
+    for at in [0, 8, 16, 24, 32, 60] {
+        let dir = Dir::new();
+        store(&dir.open(), &noise(7, 1_000_000));
+        let path = dir.files("large-").remove(0);
+        let mut bytes = fs::read(&path).expect("read");
+        bytes[at] ^= 1;
+        fs::write(&path, &bytes).expect("written");
+        let mut faults = Vec::new();
+        verify(&dir.0, &mut |fault| faults.push(fault.clone())).expect("a tier");
+        let place = faults.iter().map(|fault| (fault.offset, fault.what));
+        let place: Vec<_> = place.collect();
+        assert_eq!(place, [(0, check::What::FileHead)], "byte {at}");
+        let disk = dir.open();
+        assert!(find(&disk, &key(7)).is_empty(), "byte {at}");
+        assert!(find(&disk, &key(7)).is_empty(), "byte {at}");
+        let events = disk.events();
+        let is_told =
+            |event: &&Event| matches!(event, Event::Damaged { file, offset: 0 } if *file == path);
+        assert_eq!(
+            events.iter().filter(is_told).count(),
+            1,
+            "byte {at}: {events:?}"
+        );
+        assert_eq!(disk.statistics().damaged, 1, "byte {at}");
+        disk.flush();
+        assert!(!path.exists(), "byte {at}: it takes no room");
+    }
 }
 
 /// The file as a power loss may leave it: with its name, but without its end or the content of some pages.
