@@ -64,7 +64,8 @@ pub enum What {
     Body,
     /// A chunk of a large file is damaged, or the file ends before it does.
     Chunk,
-    /// The end of a segment that was never sealed is incomplete. Nothing is lost that could have been found.
+    /// The end of a segment that was never sealed is incomplete, or there is nothing before it. Nothing is lost that could
+    /// have been found.
     Torn,
     /// The file cannot be read.
     Unreadable,
@@ -198,10 +199,15 @@ impl Check<'_> {
 
     fn segment(&mut self, name: &Path, id: u32) -> io::Result<()> {
         let file = Segment::file(name, false)?;
-        let Opened::Segment(segment) = Segment::of(file, id, self.seed)? else {
-            self.fault(name, 0, What::FileHead);
-            return Ok(());
-        };
+        match Segment::of(file, id, self.seed)? {
+            Opened::Segment(segment) => self.records(name, &segment)?,
+            Opened::Unwritten => self.fault(name, 0, What::Torn),
+            Opened::Foreign | Opened::Damaged => self.fault(name, 0, What::FileHead),
+        }
+        Ok(())
+    }
+
+    fn records(&mut self, name: &Path, segment: &Segment) -> io::Result<()> {
         let index = segment.index()?;
         let length = segment.file.metadata()?.len();
         let end = index.as_ref().map_or(length, |(trailer, _)| trailer.index);
@@ -235,7 +241,7 @@ impl Check<'_> {
         self.done.bytes += length;
         if stopped < end {
             let is_torn = || {
-                let ending = Ending::of(&segment, &entries, stopped, end)?;
+                let ending = Ending::of(segment, &entries, stopped, end)?;
                 Ok::<_, io::Error>(ending == Ending::Torn)
             };
             let what = if index.is_none() && is_torn()? {

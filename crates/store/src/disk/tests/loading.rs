@@ -277,15 +277,17 @@ fn what_is_no_segment_of_ours_takes_no_other_along() {
     let dir = Dir::new();
     put(&dir.open(), 1, 1000);
     let sound = fs::read(&dir.files("segment-")[0]).expect("a segment");
-    for (left, what) in [
-        (vec![], "a crash came before the header"),
-        (vec![1; format::FILE_HEAD - 1], "in the midst of it"),
-        (vec![0; format::FILE_HEAD], "before it was on the device"),
-        (vec![0; 5000], "before anything was"),
-        (sound, "a copy with another number"),
+    for (left, faults, what) in [
+        (vec![], 0, "a crash came before the header"),
+        (vec![1; format::FILE_HEAD - 1], 0, "in the midst of it"),
+        (vec![0; format::FILE_HEAD], 0, "before it was on the device"),
+        (vec![0; 5000], 0, "before anything was"),
+        (sound, 1, "a copy with another number"),
     ] {
         let path = dir.0.join("segment-00000009");
         fs::write(&path, left).expect("room");
+        let verified = verify(&dir.0, &mut |_| {}).expect("a tier");
+        assert_eq!(verified.faults, faults, "{what}");
         let disk = dir.open();
         assert!(!path.exists(), "{what}: it takes no room");
         assert!(holds(&disk, 1, 1000), "{what}");
