@@ -321,6 +321,43 @@ fn a_segment_that_is_damaged_before_its_end_is_told_of_and_brings_nothing_older_
 }
 
 #[test]
+fn a_large_body_without_its_header_is_told_of_by_the_name_of_its_file() {
+    let site = stopped();
+    let file = site.large_files().remove(0);
+    let mut bytes = fs::read(&file).expect("read");
+    bytes[20] ^= 1;
+    fs::write(&file, bytes).expect("written");
+    let path = site.path().to_string_lossy().into_owned();
+    let verified = command().args(["disk", "verify", &path]).run();
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let said = format!("{name} at 0: not the header of such a file\n");
+    assert_eq!(verified.stderr, said);
+    let larder = site.start();
+    fill(&larder);
+    larder.wait_output("damaged bytes dropped");
+    let told = told(&larder);
+    let said = format!("damaged bytes dropped: {} at 0", file.display());
+    assert!(told.len() == 1 && told[0].ends_with(&said), "{told:?}");
+    assert_eq!(sample(&larder, "larder_disk_damaged_total"), 1);
+}
+
+#[test]
+fn what_a_crash_leaves_before_a_header_is_no_damage() {
+    let site = stopped();
+    let path = site.path().to_string_lossy().into_owned();
+    let left = site.path().join("segment-00000009");
+    for bytes in [vec![], vec![0; 10], vec![0; 5000]] {
+        fs::write(&left, bytes).expect("written");
+        let verified = command().args(["disk", "verify", &path]).run();
+        assert_eq!(verified.code, Some(0), "{verified:?}");
+        let larder = site.start();
+        assert!(!left.exists(), "it takes no room");
+        assert_eq!(told(&larder), Vec::<String>::new());
+        larder.stop();
+    }
+}
+
+#[test]
 fn files_that_took_each_others_names_are_told_apart() {
     let site = stopped();
     let large = site.large_files();
