@@ -357,6 +357,40 @@ fn what_a_crash_leaves_before_a_header_is_no_damage() {
     }
 }
 
+/// Who is at it gets what comes before. Whoever asks then has it fetched.
+#[test]
+fn clients_that_come_upon_the_same_damage_are_cut_off_before_it_and_it_is_told_of_once() {
+    // More than sockets hold.
+    const SIZE: usize = 10 * LARGE;
+    let site = Site::of_sizes(|_| SIZE);
+    let larder = site.start();
+    keep(&larder, &["/"]);
+    let larder = site.restart(larder);
+    let begin = |_| {
+        let mut client = larder.get("/").begin();
+        let head = client.read_head();
+        (client, head)
+    };
+    let clients: Vec<_> = (0..4).map(begin).collect();
+    let file = site.large_files().remove(0);
+    let length = fs::metadata(&file).expect("a file").len();
+    let mut open = OpenOptions::new().write(true).open(&file).expect("a file");
+    open.seek(SeekFrom::Start(length - 1)).expect("a place");
+    open.write_all(b"!").expect("written");
+    let wanted = content("/", SIZE);
+    for (mut client, mut answer) in clients {
+        client.read_content(&mut answer);
+        assert!(answer.hit() && !answer.complete, "{}", answer.said());
+        assert!(wanted.starts_with(&answer.body));
+    }
+    let answer = larder.get("/").send();
+    assert!(!answer.hit(), "{}", answer.said());
+    same(&answer.body, &wanted, "it is fetched");
+    larder.wait_output("damaged bytes dropped");
+    assert_eq!(told(&larder).len(), 1, "{:#?}", told(&larder));
+    assert_eq!(sample(&larder, "larder_disk_damaged_total"), 1);
+}
+
 #[test]
 fn files_that_took_each_others_names_are_told_apart() {
     let site = stopped();

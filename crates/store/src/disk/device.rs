@@ -133,10 +133,12 @@ impl Device {
         }
     }
 
-    /// Counts and reports bytes that are not those that were written.
+    /// Counts and reports bytes that are not those that were written: once, however many readers come upon them.
     pub fn damaged(&self, file: PathBuf, offset: u64) {
-        count(&self.counts.damaged);
-        self.health.tell(Event::Damaged { file, offset });
+        if self.health.is_news(&file, offset) {
+            count(&self.counts.damaged);
+            self.health.tell(Event::Damaged { file, offset });
+        }
     }
 
     /// Counts and reports segment `id`, which cannot be read or is damaged, and is given up with this many `older` ones.

@@ -15,6 +15,8 @@ use std::{
 const REST: Duration = Duration::from_secs(10);
 /// After this many failed reads in a row, the device is left alone.
 const PATIENCE: u64 = 8;
+/// At most this many damaged places are remembered.
+const MOST_DAMAGED: usize = 256;
 /// At most this many events wait to be reported.
 const MOST_EVENTS: usize = 64;
 
@@ -146,6 +148,8 @@ pub(super) struct Health {
     reading: Line,
     writing: Line,
     events: Mutex<VecDeque<Event>>,
+    /// Damaged places that were told of, the latest last.
+    damaged: Mutex<VecDeque<(PathBuf, u64)>>,
 }
 
 impl Health {
@@ -156,6 +160,7 @@ impl Health {
             reading: Line::default(),
             writing: Line::default(),
             events: Mutex::default(),
+            damaged: Mutex::default(),
         }
     }
 
@@ -204,6 +209,22 @@ impl Health {
                 error: error.to_string(),
             });
         }
+    }
+
+    /// Whether it was not yet said that the bytes at `offset` of `file` are damaged. Notes that it is.
+    pub fn is_news(&self, file: &Path, offset: u64) -> bool {
+        let damaged = self.damaged.lock();
+        let mut damaged = damaged.unwrap_or_else(PoisonError::into_inner);
+        let is_known = damaged
+            .iter()
+            .any(|(other, at)| *at == offset && other == file);
+        if !is_known {
+            if damaged.len() >= MOST_DAMAGED {
+                damaged.pop_front();
+            }
+            damaged.push_back((file.to_owned(), offset));
+        }
+        !is_known
     }
 
     /// Queues `event` to be reported, unless too many wait.

@@ -150,11 +150,15 @@ impl Inline {
         mode: ReadMode,
     ) -> Result<(), Missed> {
         let offset = self.offset(number);
-        self.device.read(file, into, offset, mode, || self.path())?;
-        if is_chunk_sound(into, &self.sums, number as usize, self.own) {
-            return Ok(());
+        let read = self.device.read(file, into, offset, mode, || self.path());
+        match read {
+            Ok(()) if is_chunk_sound(into, &self.sums, number as usize, self.own) => Ok(()),
+            // The bytes are not those that were written, or are missing because the file was cut.
+            Ok(()) | Err(Missed::Damaged) => {
+                self.device.damaged(self.path(), offset);
+                Err(Missed::Damaged)
+            }
+            Err(missed) => Err(missed),
         }
-        self.device.damaged(self.path(), offset);
-        Err(Missed::Damaged)
     }
 }

@@ -378,6 +378,37 @@ fn who_holds_a_damaged_body_may_know() {
     assert!(!disk.knows(&key(1)), "it is forgotten");
 }
 
+/// Each has found it whole in the index before any came so far.
+#[test]
+fn damage_that_many_come_upon_is_told_of_once() {
+    for (length, at, kind) in [(400_000, 300_000, "segment-"), (3 << 20, 2 << 20, "large-")] {
+        for is_cut in [false, true] {
+            let dir = Dir::new();
+            put(&dir.open(), 1, length);
+            let disk = dir.open();
+            let all = (0..4).map(|_| find(&disk, &key(1)).remove(0));
+            let all: Vec<_> = all.collect();
+            let path = dir.files(kind).remove(0);
+            let mut bytes = fs::read(&path).expect("read");
+            bytes[at] ^= 1;
+            if is_cut {
+                bytes.truncate(at);
+            }
+            fs::write(&path, &bytes).expect("written");
+            for found in &all {
+                assert_eq!(content(found), Err(Failed), "{kind}: {is_cut}");
+            }
+            let events = disk.events();
+            let is_told =
+                |event: &&Event| matches!(event, Event::Damaged { file, .. } if *file == path);
+            assert_eq!(events.iter().filter(is_told).count(), 1, "{events:?}");
+            assert_eq!(disk.statistics().damaged, 1, "{kind}: {is_cut}");
+            disk.flush();
+            assert!(!disk.knows(&key(1)), "{kind}: {is_cut}: it is forgotten");
+        }
+    }
+}
+
 #[test]
 fn what_breaks_while_it_waits_to_be_written_takes_no_room_any_more_when_it_is_out() {
     let dir = Dir::new();
