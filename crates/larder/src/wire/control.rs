@@ -129,9 +129,10 @@ async fn tell_of_disk(state: Arc<admin::State>) {
             match event {
                 Event::Loaded { .. } | Event::Mended(_) => tracing::info!("{event}"),
                 Event::Failed { .. } => tracing::error!("{event}"),
-                Event::Damaged { .. } | Event::Outdated | Event::Unreadable { .. } => {
-                    tracing::warn!("{event}");
-                }
+                Event::Damaged { .. }
+                | Event::Outdated
+                | Event::Unread { .. }
+                | Event::Unreadable { .. } => tracing::warn!("{event}"),
             }
         }
         sleep(LISTEN).await;

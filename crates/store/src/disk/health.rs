@@ -11,6 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Single reads that fail are told of once in this time.
+const SELDOM: Duration = Duration::from_hours(1);
 /// How long the tier leaves the device alone after a failure.
 const REST: Duration = Duration::from_secs(10);
 /// After this many failed reads in a row, the device is left alone.
@@ -50,6 +52,13 @@ pub enum Event {
     },
     /// The device works again.
     Mended(Doing),
+    /// One file could not be read at some place, and others can be. Such events are reported once in a while.
+    Unread {
+        /// The file that was read last.
+        file: PathBuf,
+        /// The error of the operating system.
+        error: String,
+    },
     /// The stored responses were checked against a different log of purges, and it is not known what was purged since.
     /// They are forgotten.
     Outdated,
@@ -103,6 +112,11 @@ impl fmt::Display for Event {
                 "disk tier: {} cannot be read: {error}; dropped, and with it {older} older segments, which it may have replaced",
                 file.display()
             ),
+            Self::Unread { file, error } => write!(
+                f,
+                "disk tier: {} could not be read: {error}; fetched instead. For an hour, single failures are only counted",
+                file.display()
+            ),
             Self::Mended(what) => write!(f, "disk tier used again: {}", doing(what)),
             Self::Damaged { file, offset } => write!(
                 f,
@@ -139,6 +153,10 @@ struct Line {
     rests_until: AtomicU64,
     is_failing: AtomicBool,
     in_a_row: AtomicU64,
+    /// The last failure that did not put the device out of order.
+    last: Mutex<Option<Event>>,
+    /// When such a failure may be told of again, in milliseconds since the tier was opened.
+    quiet_until: AtomicU64,
 }
 
 /// The tier's health.
@@ -187,8 +205,15 @@ impl Health {
         let line = self.line(doing);
         if line.in_a_row.load(Relaxed) != 0 {
             line.in_a_row.store(0, Relaxed);
+            let last = line
+                .last
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
             if line.is_failing.swap(false, Relaxed) {
                 self.tell(Event::Mended(doing));
+            } else if let Some(last) = last {
+                self.tell_seldom(line, last);
             }
         }
     }
@@ -198,6 +223,11 @@ impl Health {
         let line = self.line(doing);
         let in_a_row = line.in_a_row.fetch_add(1, Relaxed) + 1;
         if doing == Doing::Reading && in_a_row < PATIENCE {
+            let mut last = line.last.lock().unwrap_or_else(PoisonError::into_inner);
+            *last = Some(Event::Unread {
+                file: file.to_owned(),
+                error: error.to_string(),
+            });
             return;
         }
         let until = self.age().saturating_add(REST).as_millis() as u64;
@@ -208,6 +238,21 @@ impl Health {
                 file: file.to_owned(),
                 error: error.to_string(),
             });
+        }
+    }
+
+    /// Tells of single failures: the next time not before [`SELDOM`] has passed.
+    fn tell_seldom(&self, line: &Line, event: Event) {
+        let now = self.age().as_millis() as u64;
+        let next = now.saturating_add(SELDOM.as_millis() as u64);
+        let was = line.quiet_until.load(Relaxed);
+        let is_due = now >= was;
+        let takes = || {
+            line.quiet_until
+                .compare_exchange(was, next, Relaxed, Relaxed)
+        };
+        if is_due && takes().is_ok() {
+            self.tell(event);
         }
     }
 
@@ -246,5 +291,35 @@ impl Health {
             Doing::Reading => &self.reading,
             Doing::Writing => &self.writing,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_that_fail_among_others_are_told_of_once_and_a_device_that_fails_as_such() {
+        let health = Health::new();
+        let fail = || {
+            let error = io::Error::from_raw_os_error(5);
+            health.failed(Doing::Reading, Path::new("/file"), &error);
+        };
+        for _ in 0..PATIENCE {
+            fail();
+            health.worked(Doing::Reading);
+        }
+        assert!(!health.is_failing(Doing::Reading));
+        assert!(matches!(&health.take()[..], [Event::Unread { .. }]));
+        (0..PATIENCE).for_each(|_| fail());
+        health.worked(Doing::Reading);
+        let told = health.take();
+        assert!(
+            matches!(
+                told[..],
+                [Event::Failed { .. }, Event::Mended(Doing::Reading)]
+            ),
+            "{told:?}"
+        );
     }
 }

@@ -126,6 +126,7 @@ impl FileSpan {
         let file = self.open.file().ok_or(io::ErrorKind::NotFound)?;
         match sendfile(socket, file, Some(&mut offset), wanted) {
             Ok(0) => {
+                source.device().damaged(source.path(), offset);
                 source.fail();
                 Err(io::ErrorKind::UnexpectedEof.into())
             }

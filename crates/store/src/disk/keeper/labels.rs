@@ -29,9 +29,14 @@ impl Keeper {
             return Some(open.labels.clone());
         }
         let segment = self.shared.segment(id)?;
-        match segment.labels().ok()? {
-            Some(labels) => Some(labels),
-            None => self.made_again(&segment),
+        match segment.labels() {
+            Ok(Some(labels)) => Some(labels),
+            Ok(None) => self.made_again(&segment),
+            Err(error) => {
+                let device = &self.shared.device;
+                device.failed(Doing::Reading, &device.segment_path(id), &error);
+                None
+            }
         }
     }
 
