@@ -129,14 +129,14 @@ pub(crate) fn keys(site: &Site, uri: &str) -> Vec<Key> {
     all.map(|(key, _)| key).collect()
 }
 
-/// Returns the keys under which something may be stored for a GET for `uri` with the fields of `ask`, its own among
-/// them. What is stored for other fields, and for content, is not found by these.
-pub(crate) fn stored_keys(ask: &Ask, uri: &str) -> Vec<Key> {
+/// Returns the keys under which requests to `site` may have stored something for a GET for `uri` with the fields of
+/// `ask`, its own among them. What is stored for other fields, and for content, is not found by these.
+pub(crate) fn stored_keys(site: &Site, ask: &Ask, uri: &str) -> Vec<Key> {
     let with_fields = |(mut key, route): (Key, &Route)| {
         key.extend(route, &ask.fields);
         key
     };
-    let all = keys_and_routes(&ask.site, uri, Hosts::Its);
+    let all = keys_and_routes(site, uri, Hosts::Its);
     let mut keys: Vec<_> = all.map(with_fields).collect();
     // What a trusted proxy tells is part of it, and the sender's group.
     if !keys.contains(&ask.key) {

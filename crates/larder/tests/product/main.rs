@@ -92,6 +92,7 @@ mod lifecycle;
 mod lifecycle_edges;
 mod lifecycle_reload;
 mod lifecycle_sockets;
+mod lifecycle_under_way;
 mod lifetime;
 mod limits;
 mod mapped;

@@ -6,10 +6,17 @@ mod undecided;
 pub use groups::groups_below;
 pub use undecided::Undecided;
 
-use crate::{ask::Ask, cache::Worker, clock, outcome::bump, purging};
+use crate::{
+    ask::{Ask, Key},
+    cache::{OwnSite, Worker},
+    clock,
+    outcome::bump,
+    purging,
+};
 use groups::groups_in_memory;
 use http::{HeaderMap, StatusCode};
 use rules::{invalidate, surrogate};
+use std::{iter, rc::Rc};
 use store::purge::{Address, Purge, What};
 
 /// Invalidates what this exchange makes invalid: the target; `Location` and `Content-Location` of the same origin;
@@ -63,6 +70,25 @@ pub fn targets(ask: &Ask, response: &HeaderMap) -> Vec<String> {
     all
 }
 
+/// Returns the configurations by which responses are stored while this exchange ends: its own, since other requests
+/// from before a reload may still be under way, and the current one.
+fn sites(worker: &Worker, ask: &Ask) -> impl Iterator<Item = OwnSite> {
+    let current = worker.site();
+    let is_reloaded = !Rc::ptr_eq(&current, &ask.site);
+    iter::once(ask.site.clone()).chain(is_reloaded.then_some(current))
+}
+
+/// Returns the keys under which something may be stored for a GET for `uri` with the fields of `ask`, each once.
+fn stored_keys(worker: &Worker, ask: &Ask, uri: &str) -> Vec<Key> {
+    let mut distinct = Vec::new();
+    for key in sites(worker, ask).flat_map(|site| purging::stored_keys(&site, ask, uri)) {
+        if !distinct.contains(&key) {
+            distinct.push(key);
+        }
+    }
+    distinct
+}
+
 /// How certain it is that stored responses are out of date.
 #[derive(Clone, Copy)]
 enum Certainty {
@@ -77,14 +103,17 @@ impl Certainty {
     /// how many entries of the log that takes.
     fn invalidate(self, worker: &Worker, ask: &Ask, uri: &str) -> u64 {
         let mut entries = 0;
-        let keys = purging::keys(&ask.site, uri);
-        for key in purging::stored_keys(ask, uri) {
+        let keys: Vec<_> = sites(worker, ask)
+            .flat_map(|site| purging::keys(&site, uri))
+            .collect();
+        for key in stored_keys(worker, ask, uri) {
             entries += self.purge_groups(worker, groups_in_memory(worker, key.as_bytes()));
         }
         let mut urls: Vec<_> = keys
             .iter()
             .map(|key| Address::of(key.as_bytes()).text())
             .collect();
+        urls.sort_unstable();
         urls.dedup();
         if !urls.is_empty() {
             self.purge(worker, What::Url(urls));

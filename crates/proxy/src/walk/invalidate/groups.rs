@@ -1,11 +1,11 @@
 //! Which cache groups are invalidated together with a URI: those of the responses that are stored under it (RFC 9875
 //! section 2.2.1).
 
-use super::{invalidates, targets};
+use super::{invalidates, stored_keys, targets};
 use crate::{
     ask::{Ask, Key},
     cache::Worker,
-    marks, purging,
+    marks,
 };
 use http::{HeaderMap, StatusCode};
 use store::{
@@ -35,7 +35,7 @@ pub async fn groups_below(
     }
     let targets = targets(ask, response).into_iter();
     let mut distinct: Vec<Key> = Vec::new();
-    for key in targets.flat_map(|uri| purging::stored_keys(ask, &uri)) {
+    for key in targets.flat_map(|uri| stored_keys(worker, ask, &uri)) {
         if !distinct.contains(&key) {
             distinct.push(key);
         }
