@@ -70,7 +70,7 @@ pub(crate) mod waiting;
 use crate::{
     ask::{Ask, Receipt},
     body::ReplyBody,
-    cache::Worker,
+    cache::{OwnSite, Worker},
     clock, content_key,
     error::Failure,
     listen::{Connection, InterimSink, RequestBody, RequestHead, Served},
@@ -178,9 +178,11 @@ fn on_route(
     look_up(worker, ask, content)
 }
 
-/// Walks an include's request. It takes the same steps, but is never a purge and is not in the access log.
+/// Walks an include's request, under the configuration of its page. It takes the same steps, but is never a purge and is
+/// not in the access log.
 pub(crate) fn fragment(
     worker: &Rc<Worker>,
+    site: &OwnSite,
     request: Request<RequestBody>,
     connection: &Rc<Connection>,
     within: &Rc<Within>,
@@ -188,7 +190,7 @@ pub(crate) fn fragment(
     let (mut parts, content) = request.into_parts();
     let receipt = Receipt::new(connection, InterimSink::deaf()).with(&mut parts, &content);
     let mut head = RequestHead::from(parts);
-    match receive::receive(worker.site(), &mut head, receipt) {
+    match receive::receive(site.clone(), &mut head, receipt) {
         Ok(mut ask) => {
             ask.receipt.for_another = within.for_another;
             ask.within = Some(Rc::clone(within));

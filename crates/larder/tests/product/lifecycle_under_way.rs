@@ -61,3 +61,35 @@ fn a_post_invalidates_what_both_configurations_key() {
         assert_eq!(is_gone(), [true; 2], "{then}");
     }
 }
+
+/// A page of two configurations would be none.
+#[test]
+fn the_fragments_of_a_page_are_those_of_its_configuration() {
+    for now in ["replaced", "refused"] {
+        let [old, new] = [Origin::start(), Origin::start()];
+        let gate = Gate::new();
+        let page = Reply::ok()
+            .cache("no-store")
+            .header("Content-Type", "text/html")
+            .header("Surrogate-Control", "content=\"ESI/1.0\"")
+            .chunked();
+        let include = "<esi:include src=\"/fragment\"/>";
+        old.reply("/page", page.body("[old page]").hold(&gate).body(include));
+        for (origin, name) in [(&old, "old"), (&new, "new")] {
+            let fragment = format!("[{name} fragment]");
+            origin.reply("/fragment", Reply::ok().cache("no-store").body(fragment));
+        }
+        let larder = start(&before(&old, ""));
+        let mut client = larder.get("/page").begin();
+        gate.wait_reached();
+        let config = match now {
+            "replaced" => before(&new, ""),
+            _ => before(&old, "") + "[[route]]\npath = \"/fragment\"\nrefuse = \"403\"\n",
+        };
+        reload_as(&larder, &config, "2");
+        gate.open();
+        let answer = client.read();
+        assert_eq!(answer.text(), "[old page][old fragment]", "{now}");
+        assert!(answer.complete);
+    }
+}

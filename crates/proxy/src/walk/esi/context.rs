@@ -124,7 +124,13 @@ impl Context {
                 .insert(header::HOST, HeaderValue::from_str(host).ok()?);
             *request.uri_mut() = uri;
         }
-        let answer = walk::fragment(&self.worker, request, &self.connection, &self.within);
+        let answer = walk::fragment(
+            &self.worker,
+            &self.site,
+            request,
+            &self.connection,
+            &self.within,
+        );
         Some(answer.at_once())
     }
 
