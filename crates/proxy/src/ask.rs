@@ -9,7 +9,7 @@ pub use keyed_uri::{chosen, key_of};
 pub use receipt::{Receipt, Upgrade, protocol};
 
 use crate::{
-    cache::OwnSite,
+    cache::{OwnSite, Worker},
     content_key::Content,
     hit_for_miss::Asker,
     marks,
@@ -113,6 +113,13 @@ impl Ask {
     )]
     pub fn route(&self) -> &Route {
         &self.site.routes[self.route]
+    }
+
+    /// Whether a reload has overruled it: the configuration in force now would ask for something else, or would judge
+    /// the answer otherwise. Then only those who asked before get what it brings.
+    pub fn is_overruled(&self, worker: &Worker) -> bool {
+        let current = worker.site();
+        !Rc::ptr_eq(&current, &self.site) && !current.judges_as(&self.site, self.route)
     }
 
     /// Returns who asks.

@@ -199,27 +199,26 @@ impl Flights {
         (!flying.is(outdated.as_ref())).then(|| flying.follower())
     }
 
-    /// Whether a flight for `key` is under way that is still of use: the application that it asks was not replaced
-    /// since, and its key was not purged, or only softly. No client waits for a refresh, so one is enough, however
+    /// Whether a flight for `key` is under way that is still of use: no reload has overruled it since, and its key was not purged, or only softly. No client waits for a refresh, so one is enough, however
     /// often what it brings is purged softly.
     pub fn flying(&self, key: &[u8], errand: &Errand<'_>) -> bool {
         let begun = self
             .hold(self.shard(key))
             .get(key)
-            .map(|flying| (flying.log_at, errand.has_replaced(&flying.way)));
-        begun.is_some_and(|(log_at, is_replaced)| {
-            !is_replaced && !errand.log.refuses(key, None, log_at)
+            .map(|flying| (flying.log_at, errand.overrules(&flying.way)));
+        begun.is_some_and(|(log_at, is_overruled)| {
+            !is_overruled && !errand.log.refuses(key, None, log_at)
         })
     }
 
     /// Returns the flight for `key` if what it brings is outdated: it began before the key was purged, even softly, or
-    /// before a reload replaced the application that it asks. Purges are judged without the lock, since those by
+    /// before a reload that overrules it. Purges are judged without the lock, since those by
     /// expressions take time.
     fn outdated(&self, key: &[u8], errand: &Errand<'_>) -> Option<Word> {
         let (word, log_at, validates) = {
             let shard = self.hold(self.shard(key));
             let flying = shard.get(key)?;
-            if errand.has_replaced(&flying.way) {
+            if errand.overrules(&flying.way) {
                 return Some(flying.word.clone());
             }
             let validates = flying.validates.clone();

@@ -1,5 +1,6 @@
 //! The site's configuration as plain values, ready for the walk. Made by `larder`, read-only here.
 
+mod alike;
 mod compress;
 mod graphql;
 mod lifetime;
@@ -154,7 +155,7 @@ pub struct Policy {
 }
 
 /// What an origin gets in place of what the client sent.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct ToOrigin {
     /// The `Host`, in place of the client's.
     pub host: Option<HeaderValue>,
@@ -194,7 +195,7 @@ pub enum Esi {
 }
 
 /// The parts of the cache key, besides the path.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(
     clippy::struct_excessive_bools,
     reason = "each is a setting that people switch by itself"
@@ -221,7 +222,7 @@ pub struct KeySpec {
 }
 
 /// When the store is neither asked nor filled: one entry of any list suffices.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct BypassRules {
     /// The request has one of these cookies.
     pub cookies: Vec<NamePattern>,
@@ -261,7 +262,7 @@ impl BypassRules {
 }
 
 /// One change of a header.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
     /// Replaces all lines of the field with this line.
     Set(HeaderName, HeaderValue),

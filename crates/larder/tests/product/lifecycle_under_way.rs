@@ -1,7 +1,7 @@
 //! What is under way while a reload changes the rules.
 
 use crate::common::{Said, counted, reload_as};
-use testkit::{Gate, Larder, Origin, Reply};
+use testkit::{Gate, Larder, Origin, Reply, Request};
 
 /// One worker before this origin, with these defaults: once it has answered a request, it has begun with all before that.
 fn before(origin: &Origin, defaults: &str) -> String {
@@ -60,6 +60,131 @@ fn a_post_invalidates_what_both_configurations_key() {
         reload_as(&larder, &then, "3");
         assert_eq!(is_gone(), [true; 2], "{then}");
     }
+}
+
+fn who(request: &Request) -> String {
+    request.header("x-who").unwrap_or("nobody").to_owned()
+}
+
+/// A site that stores cookies, in which who waits for another's fetch waits for ever.
+const THEN: &str = "collapse_wait = \"1h\"\nset_cookie = \"store\"\n";
+
+/// Who comes after the reload neither waits for such a fetch nor gets what it brings. Who waits for it already does.
+#[test]
+fn a_fetch_that_a_reload_overrules_is_for_those_who_asked_before() {
+    for change in [
+        "bypass.sets = [\"sid\"]",
+        "bypass.cookies = [\"s\"]",
+        "key.drop_cookies = true",
+        "request_headers.remove = [\"Cookie\"]",
+        "ttl = \"0s\"\nttl_mode = \"override\"",
+        "set_cookie = \"never\"",
+    ] {
+        let (origin, gate) = (Origin::start(), Gate::new());
+        let held = gate.clone();
+        origin.on("/page", move |request| {
+            let reply = Reply::ok().cache("public, max-age=600");
+            let reply = reply.header("Set-Cookie", "sid=1").body(who(request));
+            match request.nth {
+                1 => reply.hold_head(&held),
+                _ => reply,
+            }
+        });
+        let larder = start(&before(&origin, THEN));
+        let ask = |who: &str| larder.get("/page").header("X-Who", who);
+        let mut leader = ask("leader").header("Cookie", "s=1").begin();
+        gate.wait_reached();
+        let mut follower = ask("follower").begin();
+        // The one worker has begun with that.
+        larder.get("/").send();
+        let now = match change.strip_prefix("set_cookie") {
+            Some(_) => THEN.replace("store", "never"),
+            None => format!("{THEN}{change}"),
+        };
+        reload_as(&larder, &before(&origin, &now), "2");
+        assert_eq!(ask("later").send().text(), "later", "{change}");
+        gate.open();
+        let led = leader.read();
+        let told = (led.text(), led.said().contains("detail=overruled"));
+        assert_eq!(told, ("leader".into(), true), "{change}: {}", led.said());
+        // It gets that, or what is stored by then.
+        assert_ne!(follower.read().text(), "follower", "{change}");
+        assert_eq!(origin.requests("/page"), 2, "{change}");
+        assert_ne!(ask("last").send().text(), "leader", "{change}");
+    }
+}
+
+/// Nor is stored what confirms a page, or is a part of one.
+#[test]
+fn what_comes_for_a_fetch_that_a_reload_has_overruled_is_not_stored() {
+    for (status, range) in [(200, ""), (304, ""), (206, "bytes=0-4")] {
+        let (origin, gate) = (Origin::start(), Gate::new());
+        let held = gate.clone();
+        let nth = if status == 304 { 2 } else { 1 };
+        origin.on("/page", move |request| {
+            let lifetime = if request.nth < nth { 0 } else { 600 };
+            let reply = |status| {
+                let reply = Reply::status(status).header("ETag", "\"1\"");
+                reply.cache(&format!("max-age={lifetime}"))
+            };
+            let reply = match (status, request.header("range")) {
+                (206, Some(_)) => reply(206)
+                    .header("Content-Range", "bytes 0-4/10")
+                    .body("01234"),
+                (304, _) if request.nth == 2 => reply(304),
+                _ => reply(200).body("0123456789"),
+            };
+            match request.nth {
+                number if number == nth => reply.hold_head(&held),
+                _ => reply,
+            }
+        });
+        let larder = start(&before(&origin, ""));
+        let ask = || match range {
+            "" => larder.get("/page"),
+            range => larder.get("/page").header("Range", range),
+        };
+        if status == 304 {
+            ask().send();
+        }
+        let mut late = ask().begin();
+        gate.wait_reached();
+        reload_as(&larder, &before(&origin, "ttl = \"1s\""), "2");
+        gate.open();
+        let late = late.read();
+        assert!(late.said().contains("detail=overruled"), "{}", late.said());
+        let next = ask().send();
+        assert!(!next.hit() && next.complete, "{status}: {}", next.said());
+        assert!(ask().send().hit(), "{status}: by the rules of now");
+    }
+}
+
+/// What a reload leaves as it is on this route is still shared and stored, whatever it changes on others.
+#[test]
+fn a_fetch_of_a_route_that_a_reload_leaves_as_it_is_is_shared() {
+    let routed = |defaults: &str, lifetime: &str| {
+        format!("{defaults}[[route]]\npath = \"/other\"\nttl = \"{lifetime}\"\n")
+    };
+    let (origin, gate) = (Origin::start(), Gate::new());
+    origin.reply(
+        "/page",
+        Reply::ok()
+            .cache("max-age=600")
+            .hold_head(&gate)
+            .body("all"),
+    );
+    let larder = start(&routed(&before(&origin, THEN), "1m"));
+    let mut leader = larder.get("/page").begin();
+    gate.wait_reached();
+    reload_as(&larder, &routed(&before(&origin, THEN), "1h"), "2");
+    let mut follower = larder.get("/page").begin();
+    larder.get("/").send();
+    gate.open();
+    for client in [&mut leader, &mut follower] {
+        assert_eq!(client.read().text(), "all");
+    }
+    assert!(larder.get("/page").send().hit());
+    assert_eq!(origin.requests("/page"), 1);
 }
 
 /// A page of two configurations would be none.

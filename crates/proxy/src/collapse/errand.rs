@@ -68,14 +68,17 @@ impl<'a> Errand<'a> {
         self
     }
 
-    /// Whether a reload has replaced the application that a flight on `way` asks. A request from before the reload
-    /// takes what comes first.
-    pub(super) fn has_replaced(&self, way: &ConfiguredWay) -> bool {
+    /// Whether a reload has overruled a flight on `way`: it asks another application, or asks for something else, or what
+    /// it brings is judged otherwise than what this request would bring. A request from before the reload takes what
+    /// comes first.
+    pub(super) fn overrules(&self, way: &ConfiguredWay) -> bool {
         // Routes of one configuration that share a key share what is fetched for it.
         self.is_latest
             && !Arc::ptr_eq(&self.way.site, &way.site)
             && match (self.way.policy(), way.policy()) {
-                (Some(now), Some(then)) => !asks_alike(now, then),
+                (Some(now), Some(then)) => {
+                    !(self.way.site.is_alike(&way.site) && now.is_alike(then))
+                }
                 _ => true,
             }
     }
@@ -85,10 +88,4 @@ impl ConfiguredWay {
     fn policy(&self) -> Option<&Policy> {
         Some(&self.site.routes.get(self.route)?.policy)
     }
-}
-
-/// Whether both ask the same application: the same origin, for the same host.
-fn asks_alike(one: &Policy, other: &Policy) -> bool {
-    let is_same = Arc::ptr_eq(&one.origin, &other.origin) || one.origin.is_same(&other.origin);
-    is_same && one.to_origin.host == other.to_origin.host
 }

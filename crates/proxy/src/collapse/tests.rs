@@ -215,10 +215,10 @@ async fn a_flight_that_is_outdated_when_it_is_narrowed_lets_its_followers_look_a
     );
 }
 
-/// What a reload replaces is not waited for, neither by clients nor by refreshes. What it leaves as it is, it leaves
+/// What a reload overrules is not waited for, neither by clients nor by refreshes. What it leaves as it is, it leaves
 /// under way, and a request from before it takes what comes.
 #[test]
-fn a_flight_to_an_application_that_a_reload_replaced_is_left() {
+fn a_flight_that_a_reload_overrules_is_left() {
     let log = Log::default();
     let origin = |path: &str| {
         let server = Server::new(Address::Unix(path.into()));
@@ -234,9 +234,15 @@ fn a_flight_to_an_application_that_a_reload_replaced_is_left() {
         policy.to_origin.host = host.map(HeaderValue::from_static);
         Arc::new(sample::site(policy))
     };
+    let (one, two) = (origin("/one"), origin("/two"));
+    let storing = |lifetime| {
+        let mut policy = sample::policy(sample::key_spec());
+        policy.origin = one.clone();
+        policy.lifetime.heuristic = lifetime;
+        Arc::new(sample::site(policy))
+    };
     let of = |site: &Arc<Site>| Errand::under(&log, site.clone());
     let in_turn = |last| Origin::first_of(vec![origin("/first"), origin(last)]);
-    let (one, two) = (origin("/one"), origin("/two"));
     let before = site(one.clone(), None);
     for (then, now, is_left) in [
         (before.clone(), before.clone(), false),
@@ -257,6 +263,8 @@ fn a_flight_to_an_application_that_a_reload_replaced_is_left() {
             true,
         ),
         (site(in_turn("/one"), None), site(one.clone(), None), true),
+        (storing(true), storing(true), false),
+        (storing(true), storing(false), true),
     ] {
         let flights = Arc::new(Flights::default());
         let fill = || Fill::begin(Budget::new(1).reservation()).0;

@@ -112,6 +112,8 @@ pub enum Unkept {
     Invalidated,
     /// Something newer had come that was not known when the origin was asked.
     Superseded,
+    /// A reload has changed the rules for it since the origin was asked.
+    Overruled,
     /// An error answer to a request for a part, which may be about the range.
     OfRange,
     /// A part that was fetched while the whole was on its way: the whole is kept.
@@ -158,6 +160,7 @@ impl Detail {
             Self::Unkept(Unkept::NoRoom) => "no-room",
             Self::Unkept(Unkept::Invalidated) => "invalidated",
             Self::Unkept(Unkept::Superseded) => "superseded",
+            Self::Unkept(Unkept::Overruled) => "overruled",
             Self::Unkept(Unkept::OfRange) => "range-error",
             Self::Unkept(Unkept::Beside) => "beside",
             Self::Validated(why) => why.token(),

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 /// The policy for the operations of a GraphQL service.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GraphQl {
     /// The policy for some of them, by name.
     pub operations: HashMap<String, Operation>,
@@ -14,7 +14,7 @@ pub struct GraphQl {
 }
 
 /// The policy for one GraphQL operation.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operation {
     /// If false, it bypasses the store.
     pub cache: bool,

@@ -4,7 +4,7 @@ use http::StatusCode;
 use std::{fmt, time::Duration};
 
 /// Lifetimes by status, like nginx's `proxy_cache_valid`.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Lifetime {
     /// How `by_status` relates to what the origin says.
     pub mode: LifetimeMode,
@@ -59,7 +59,7 @@ impl fmt::Display for StatusPattern {
 }
 
 /// Windows past the lifetime. What the origin says takes precedence (RFC 5861).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
     /// Sent at once, while a refresh runs in the background; `None`: only if the origin says so.
     pub while_revalidate: Option<Duration>,

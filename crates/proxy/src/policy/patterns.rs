@@ -1,5 +1,7 @@
 //! Patterns that requests are matched against, as plain values. [`crate::routing`] does the matching.
 
+mod equal;
+
 use http::HeaderName;
 
 /// A set of hosts. Names are lower case and without port.

@@ -218,9 +218,10 @@ impl Fetch<'_> {
         }
     }
 
-    /// Puts a new response into memory, unless it was purged meanwhile or a later one has come. Returns the response it
-    /// replaces.
+    /// Puts a new response into memory, unless it was purged or overruled meanwhile or a later one has come. Returns the
+    /// response it replaces.
     fn insert(&self, stored: &Arc<Stored>) -> Result<Option<Arc<Stored>>, Detail> {
+        self.not_overruled()?;
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let most = self.ask.site.most_variants;
         let kept = memory.insert(key, self.ticket, stored.clone(), most);

@@ -215,6 +215,7 @@ impl Fetch<'_> {
         if kept.is_err() {
             inflow.writer.serve_readers();
         }
+        let is_overruled = matches!(kept, Err(Detail::Unkept(Unkept::Overruled)));
         let (head, old) = (arrived.head(), old.cloned());
         let destination = Destination::Then(Box::new(move |worker, body| {
             let _until_now = room;
@@ -224,7 +225,7 @@ impl Fetch<'_> {
                 return false;
             };
             let parts = Parts::new(length, wanted.first, piece);
-            arrived.keep(worker, old.as_deref(), parts) && !is_copied
+            !is_overruled && arrived.keep(worker, old.as_deref(), parts) && !is_copied
         }));
         let pump = Some(inflow.pump(self.worker, destination));
         let asked = lookup::wanted(self.ask, &stored, length);
@@ -258,9 +259,10 @@ impl Fetch<'_> {
         room
     }
 
-    /// A part that is fetched beside a whole on its way, or comes with an older one of the same date, is not kept: it goes
+    /// A part that a reload has overruled is not kept. One that is fetched beside a whole on its way, or comes with an older one of the same date, is not kept: it goes
     /// to the requests that want it meanwhile.
     fn kept_beside(&self, arrived: &Arrived, part: &Stored) -> Result<(), Detail> {
+        self.not_overruled()?;
         if self.need.is_beside_fill(self.ask) || arrived.is_outlived(self.worker, part) {
             return Err(Detail::Unkept(Unkept::Beside));
         }

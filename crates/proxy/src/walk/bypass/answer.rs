@@ -68,7 +68,10 @@ pub(super) fn land(
     // If it was meant with another method, its answer is not known to be that to a POST.
     let is_post = ask.method == Method::POST && !outbound::is_overridden(&ask.fields);
     let before = worker.cache.memory.begin();
-    let is_current = is_post && may_fill && is_untouched(worker, ask, response.headers(), asked);
+    let is_current = is_post
+        && may_fill
+        && is_untouched(worker, ask, response.headers(), asked)
+        && !ask.is_overruled(worker);
     let own = invalidate::invalidate(worker, ask, status, response.headers(), groups);
     let ticket = worker.cache.memory.begin();
     // Nothing else was purged in between if the log has moved only by what the answer itself invalidates.

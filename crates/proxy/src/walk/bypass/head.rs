@@ -98,6 +98,7 @@ fn says_of(
         HeadSays::Nothing => return,
         // Fields that `Connection` names are for us alone.
         HeadSays::Freshen if fields::names_end_to_end(&head.headers) => return,
+        HeadSays::Freshen if ask.is_overruled(worker) => return,
         HeadSays::Disqualify => return tiers::withdraw(worker, key, stored, ticket.number),
         // What was purged is not made better by what the origin says of it.
         HeadSays::Freshen if log.standing(key, stored) != Standing::Good => return,

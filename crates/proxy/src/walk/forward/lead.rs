@@ -101,13 +101,16 @@ fn flight_status(landing: &Landing) -> FlightStatus {
     match landing {
         Landing::Found(_) => FlightStatus::FoundHere,
         Landing::Stored { stored, kept, .. } => match kept {
-            Ok(()) | Err(Detail::Unkept(Unkept::Beside)) if is_coming(stored) => {
+            Ok(()) | Err(Detail::Unkept(Unkept::Beside | Unkept::Overruled))
+                if is_coming(stored) =>
+            {
                 FlightStatus::PartComing(stored.clone())
             }
             Ok(()) => FlightStatus::Fetched(stored.clone()),
             Err(Detail::Unkept(Unkept::Invalidated | Unkept::Superseded)) => {
                 FlightStatus::Overtaken
             }
+            Err(Detail::Unkept(Unkept::Overruled)) => FlightStatus::Unkept(stored.clone()),
             Err(_) => FlightStatus::Released,
         },
         Landing::Failed(failure) if failure.is_the_origins() => {

@@ -85,7 +85,9 @@ impl Fetch<'_> {
         // The validated response may have been evicted meanwhile, or purged but not swept yet: perhaps by a tag that the
         // 304 does not repeat.
         let hides_purge = || memory.log().is_hidden_by(key, stored, &fresh, log_at);
-        let mut kept = if memory.log().refuses(key, marks, log_at) || hides_purge() {
+        let mut kept = if let Err(overruled) = self.not_overruled() {
+            Err(overruled)
+        } else if memory.log().refuses(key, marks, log_at) || hides_purge() {
             Err(Detail::Unkept(Unkept::Invalidated))
         } else if !is_another && memory.freshen(key, stored, &fresh) {
             Ok(())

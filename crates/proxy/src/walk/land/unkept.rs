@@ -3,7 +3,7 @@
 use crate::{
     body::{Content, Unstored},
     hit_for_miss::{Asker, Unshared},
-    outcome::Detail,
+    outcome::{Detail, Unkept},
     walk::{
         fetch::{Fetch, Landing},
         tiers,
@@ -27,6 +27,14 @@ impl Fetch<'_> {
         let key = self.need.collapse_key(self.ask);
         table.knows(&key, Asker::Anybody, self.times.response)
             && table.why(&key) == Some(Unshared::TooLarge)
+    }
+
+    /// Returns an error if a reload has overruled the request: then its answer is not stored.
+    pub fn not_overruled(&self) -> Result<(), Detail> {
+        if self.ask.is_overruled(self.worker) {
+            return Err(Detail::Unkept(Unkept::Overruled));
+        }
+        Ok(())
     }
 
     /// Withdraws all that could have been chosen for this request, except what a later request has brought.
@@ -90,6 +98,10 @@ impl Fetch<'_> {
     /// Remembers an answer that is not worth queueing for because it must be validated each time. `unkept` says why
     /// this one is not found again.
     pub fn remember_uncollapsible(&self, stored: &Stored, unkept: Option<&Detail>) {
+        if let Some(Detail::Unkept(Unkept::Overruled)) = unkept {
+            // The next is judged by other rules.
+            return;
+        }
         let table = &self.worker.cache.hit_for_miss;
         let key = self.need.collapse_key(self.ask);
         let unkept = unkept.map(|why| Unshared::of(stored.status, why));
