@@ -30,6 +30,9 @@ pub enum Error {
     /// The connection brought no valid HTTP answer.
     #[error("no answer in HTTP: {0}")]
     Answer(Box<dyn std::error::Error + Send + Sync>),
+    /// The connection ended after the request had been sent, and before the whole answer had come.
+    #[error("the connection ended before there was an answer")]
+    Ended,
     /// Nothing came in time.
     #[error("no answer in time")]
     Time,
@@ -38,6 +41,16 @@ pub enum Error {
 impl Error {
     fn answer(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Answer(error.into())
+    }
+
+    /// Of a request that may have been sent.
+    fn after_sending(error: hyper::Error) -> Self {
+        let is_read = !error.is_canceled() && !error.is_parse();
+        if is_read {
+            Self::Ended
+        } else {
+            Self::answer(error)
+        }
     }
 }
 
@@ -132,12 +145,13 @@ impl Client {
             .sender
             .send_request(request)
             .await
-            .map_err(Error::answer)?;
+            .map_err(Error::after_sending)?;
         let (head, body) = response.into_parts();
-        let body = Limited::new(body, LARGEST)
-            .collect()
-            .await
-            .map_err(Error::answer)?;
+        let body = Limited::new(body, LARGEST).collect().await;
+        let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
+            Ok(error) => Error::after_sending(*error),
+            Err(error) => Error::Answer(error),
+        })?;
         Ok(Response::from_parts(head, body.to_bytes()))
     }
 }

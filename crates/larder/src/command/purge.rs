@@ -198,6 +198,9 @@ async fn ask(
         client::Error::Time => {
             format!("{admin} has not said in time that it has purged: it may have, or not")
         }
+        client::Error::Ended => format!(
+            "{admin} has closed the connection without saying that it has purged: it may have, or not; purge again once it runs"
+        ),
         error => asking::nobody(admin, &error),
     })?;
     asking::read(admin, &response)

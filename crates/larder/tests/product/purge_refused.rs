@@ -5,6 +5,11 @@ use crate::{
     purge::{HOSTS, PAGES, kept, post, run, site},
 };
 use serde_json::{Value, json};
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    thread,
+};
 use testkit::{Client, Reply, free_port};
 
 #[test]
@@ -56,6 +61,32 @@ fn a_command_that_cannot_be_obeyed_says_why() {
         "{}",
         finished.stderr
     );
+}
+
+/// It may have purged before it stopped: nobody is told that none runs.
+#[test]
+fn a_command_whose_connection_ends_says_that_it_may_have_purged() {
+    for told in ["", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let admin = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a client");
+            let mut sent = Vec::new();
+            while !sent.ends_with(b"}") {
+                let mut piece = [0; 1000];
+                let count = stream.read(&mut piece).expect("a request");
+                sent.extend(&piece[..count]);
+            }
+            stream.write_all(told.as_bytes()).expect("it reads");
+        });
+        let purge = ["purge", "--all", "--wait", "--admin", &address];
+        let finished = command().args(purge).run();
+        admin.join().expect("it was asked");
+        assert_eq!(finished.code, Some(1));
+        let says = &finished.stderr;
+        assert!(says.contains("may have, or not"), "{told:?}: {says}");
+        assert!(!says.contains("no running Larder"), "{told:?}: {says}");
+    }
 }
 
 #[test]
