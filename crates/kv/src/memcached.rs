@@ -249,14 +249,35 @@ impl Memcached {
     /// # Errors
     /// No answer, or an invalid one.
     pub async fn delete_if(&self, key: &str, value: &[u8]) -> Result<bool, Error> {
+        // memcached cannot delete only an unchanged value, but it can replace it by one that has expired.
+        self.swap(key, value, b"", "-1").await
+    }
+
+    /// Sets `key` like `set`, but only if it still has the value `old`. Returns whether it was set.
+    ///
+    /// # Errors
+    /// No answer, or an invalid one.
+    pub async fn replace_if(
+        &self,
+        key: &str,
+        old: &[u8],
+        new: &[u8],
+        expiry: Duration,
+    ) -> Result<bool, Error> {
+        let expiry = seconds(expiry).to_string();
+        self.swap(key, old, new, &expiry).await
+    }
+
+    /// Sets `key` if it still has the value `old`. `expiry` is in memcached's form.
+    async fn swap(&self, key: &str, old: &[u8], new: &[u8], expiry: &str) -> Result<bool, Error> {
         let Some(Value { data, unique, .. }) = self.value("gets", key).await? else {
             return Ok(false);
         };
-        let Some(unique) = unique.filter(|_| data == value) else {
+        let Some(unique) = unique.filter(|_| data == old) else {
             return Ok(false);
         };
-        // memcached cannot delete only an unchanged value, but it can replace it by one that has expired.
-        let command = format!("cas {key} 0 -1 0 {unique}\r\n\r\n").into_bytes();
+        let head = format!("cas {key} 0 {expiry} {} {unique}\r\n", new.len());
+        let command = [head.as_bytes(), new, b"\r\n"].concat();
         match self.ask(key, command, Expected::Done).await? {
             Some(Answer::Stored) => Ok(true),
             Some(Answer::Exists | Answer::NotFound) | None => Ok(false),

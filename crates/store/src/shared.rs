@@ -92,6 +92,8 @@ pub struct Question<'a> {
     until: Instant,
     /// When it waits no longer for other nodes, once it has begun to.
     patience: Option<Instant>,
+    /// See [`for_refresh`](Question::for_refresh).
+    is_refresh: bool,
 }
 
 impl Question<'_> {
@@ -99,6 +101,11 @@ impl Question<'_> {
     /// selects variants, and those for one variant from then on. `key` is the cache key or begins with it.
     pub fn collapse(&mut self, key: &[u8]) {
         self.variant = (key != self.key).then(|| xxh3_64(key));
+    }
+
+    /// Says that no client waits for what is fetched: a fetch that was purged only softly is good enough.
+    pub const fn for_refresh(&mut self) {
+        self.is_refresh = true;
     }
 
     /// Whether it is known what selects variants.
@@ -176,12 +183,13 @@ impl SharedTier {
             variant: None,
             until: self.0.guard.deadline(),
             patience: None,
+            is_refresh: false,
         }
     }
 
     /// Returns what is kept under the key. With `lead`, this node takes the lease if nothing is there. If another node
     /// holds it, this waits for what that node brings, and the question's time begins again. All waits of a question
-    /// together last as long as a lease at most.
+    /// together last as long as a lease at most. It takes the lease over once what that node fetches is purged.
     pub async fn find(&self, question: &mut Question<'_>, lead: bool) -> SharedTierLookup {
         self.0.find(question, lead).await
     }

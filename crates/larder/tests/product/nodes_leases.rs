@@ -23,6 +23,12 @@ fn waits(site: &Site) -> u64 {
     site.nodes.iter().map(waits).sum()
 }
 
+/// How many requests of these nodes have waited for another's fetch in vain.
+pub(crate) fn waits_in_vain(nodes: &[Larder]) -> u64 {
+    let waits = |node| sample(node, "larder_shared_waits_in_vain_total");
+    nodes.iter().map(waits).sum()
+}
+
 /// `path` as this user asks for it.
 fn ask_as(node: &Larder, path: &str, user: &str) -> Ask<Client> {
     let ask = node.get(path).header("Host", "site.example");
@@ -367,6 +373,141 @@ fn who_wants_another_part_waits_for_nobody() {
         assert_eq!(client.read().status, 206);
     }
     assert_eq!(waits(&site), 0);
+}
+
+/// The first answer to each path stops at one gate, all others at another. Each says how often its path was asked for.
+fn twice_held_site(gates: &[Gate; 2]) -> Site {
+    let (site, gates) = (patient_site(), gates.clone());
+    site.origin.otherwise(move |request| {
+        if request.method == "POST" {
+            return Reply::status(204);
+        }
+        let reply = Reply::ok().cache("max-age=3600").header("ETag", "\"a\"");
+        let reply = reply.header("Surrogate-Key", "tagged");
+        let reply = reply.body(request.nth.to_string());
+        reply.hold_head(&gates[usize::from(request.nth > 1)])
+    });
+    site
+}
+
+/// One fetch for all nodes, as if no other were under way. What the other brings is given to those alone who asked before.
+#[test]
+fn who_asks_after_a_purge_waits_for_no_fetch_from_before_it() {
+    let page = "http://site.example/page";
+    for (on, args) in [
+        (0, &[page][..]),
+        (1, &[page]),
+        (1, &["--soft", page]),
+        (1, &["--all"]),
+        (0, &["POST"]),
+        (1, &["POST"]),
+    ] {
+        let gates = [Gate::new(), Gate::new()];
+        let site = twice_held_site(&gates);
+        let is_post = args == ["POST"];
+        let ask = |node: &Larder| {
+            let ask = node.get("/page").header("Host", "site.example");
+            ask.begin()
+        };
+        let mut before = ask(&site.nodes[0]);
+        gates[0].wait_reached();
+        if is_post {
+            let post = site.nodes[on].ask("POST", "/page").body("x");
+            assert_eq!(post.header("Host", "site.example").send().status, 204);
+            site.purge(on, "http://site.example/later");
+        } else {
+            let purged = purge(&site.nodes[on], &[&["--wait"], args].concat());
+            assert_eq!(purged.code, Some(0), "{args:?}: {purged:?}");
+        }
+        let mut after: Vec<_> = site.nodes.iter().map(ask).collect();
+        gates[1].wait_reached();
+        wait_until("the others waited for that", || waits(&site) == 3);
+        gates[0].open();
+        assert_eq!(before.read().text(), "1", "{args:?}");
+        gates[1].open();
+        for client in &mut after {
+            let text = if is_post { "3" } else { "2" };
+            assert_eq!(client.read().text(), text, "{args:?}");
+        }
+        wait_until("the lease was given back", || {
+            let keys = site.redis.keys();
+            !keys.iter().any(|key| key.contains("#lease"))
+        });
+        for node in &site.nodes {
+            assert!(ask(node).read().hit(), "{args:?}");
+        }
+        let fetched = 2 + usize::from(is_post);
+        assert_eq!(site.origin.requests("/page"), fetched, "{args:?}");
+    }
+}
+
+/// What is there, and is confirmed, has the tags that the answer will have.
+#[test]
+fn who_asks_after_a_purge_by_tag_does_not_wait_until_what_it_covers_is_confirmed() {
+    let gates = [Gate::new(), Gate::new()];
+    let site = twice_held_site(&gates);
+    gates[0].open();
+    for node in &site.nodes[..2] {
+        let first = node.get("/page").header("Host", "site.example").send();
+        assert_eq!(first.text(), "1");
+    }
+    let purged = purge(
+        &site.nodes[0],
+        &["--wait", "--soft", "http://site.example/page"],
+    );
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+    let ask = |node: usize| {
+        let ask = site.nodes[node].get("/page").header("Host", "site.example");
+        ask.begin()
+    };
+    let mut before = ask(0);
+    gates[1].wait_reached();
+    let purged = purge(&site.nodes[0], &["--wait", "--tag", "tagged"]);
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+    let mut after = ask(1);
+    gates[1].wait_reached_by(2);
+    gates[1].open();
+    assert_eq!(after.read().text(), "3");
+    assert_eq!(waits_in_vain(&site.nodes), 0);
+    before.read();
+}
+
+/// No client waits for either, and what comes is refreshed again.
+#[test]
+fn a_refresh_waits_for_that_of_another_node_though_it_was_softly_purged() {
+    let (site, gate) = (patient_site(), Gate::new());
+    let closed = gate.clone();
+    site.origin.on("/page", move |request| {
+        let reply = Reply::ok().cache("max-age=60, stale-while-revalidate=600");
+        match request.nth {
+            1 => reply.header("Age", "70"),
+            _ => reply.hold_head(&closed),
+        }
+    });
+    let ask = |node: usize, path: &str| {
+        let ask = site.nodes[node].get(path).header("Host", "site.example");
+        ask.send()
+    };
+    ask(0, "/page");
+    wait_shared(&site.nodes[0], 1);
+    assert!(ask(0, "/page").hit());
+    gate.wait_reached();
+    let purged = purge(
+        &site.nodes[0],
+        &["--wait", "--soft", "http://site.example/page"],
+    );
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+    assert!(ask(1, "/page").hit());
+    wait_until("its refresh waited", || waits(&site) == 1);
+    // It looks again and again meanwhile.
+    for number in 0..20 {
+        ask(1, &format!("/{number}"));
+    }
+    let hits = || sample(&site.nodes[1], "larder_shared_hits_total");
+    let before = hits();
+    gate.open();
+    wait_until("its refresh found the other's", || hits() > before);
+    assert_eq!(site.origin.requests("/page"), 2);
 }
 
 /// Bodies of more than 1 KiB are not shared, and under this path those of more than half of that are not even kept.

@@ -4,6 +4,7 @@ use crate::{
     common::{Said, counted, sample},
     disk::content,
     nodes::{get, purge},
+    nodes_leases::waits_in_vain,
 };
 use std::{
     path::PathBuf,
@@ -130,6 +131,33 @@ fn one_fetch_for_a_burst_on_all_nodes() {
         assert_eq!(answer.join().expect("an answer").text(), "1");
     }
     assert_eq!(site.origin.requests("/page"), 1);
+}
+
+/// Whose lease would be theirs for a minute.
+#[test]
+fn who_asks_after_a_purge_waits_for_no_fetch_from_before_it() {
+    let (site, gate) = (Site::start(), Gate::new());
+    let closed = gate.clone();
+    site.origin.on("/page", move |request| {
+        let reply = counted(request).cache("max-age=3600");
+        match request.nth {
+            1 => reply.hold_head(&closed),
+            _ => reply,
+        }
+    });
+    let ask = |node: &Larder| {
+        let ask = node.get("/page").header("Host", "site.example");
+        ask.begin()
+    };
+    let mut before = ask(&site.nodes[0]);
+    gate.wait_reached();
+    let purged = purge(&site.nodes[0], &["--wait", "http://site.example/page"]);
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+    let in_vain = waits_in_vain(&site.nodes);
+    assert_eq!(ask(&site.nodes[1]).read().text(), "2");
+    assert_eq!(waits_in_vain(&site.nodes), in_vain);
+    gate.open();
+    assert_eq!(before.read().text(), "1");
 }
 
 #[test]

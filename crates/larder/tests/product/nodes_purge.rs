@@ -163,7 +163,7 @@ fn a_fetch_under_way_on_another_node_does_not_bring_back_what_was_purged() {
             gate.wait_reached();
             let purged = purge(&site.nodes[0], &args);
             assert_eq!(purged.code, Some(0), "{args:?}: {purged:?}");
-            // It waits for what the first one fetches, and must not have that.
+            // It looks for what the first one fetches, and must not have that.
             let mut after = begin(&site.nodes[0]);
             wait_until("it waited", || {
                 sample(&site.nodes[0], "larder_shared_waits_total") == 1

@@ -54,6 +54,17 @@ pub enum Role<'a> {
     /// For a leader: if nothing there answers, this node asks for the lease to fetch for all. Once it is known what
     /// selects variants, the flight is for one of them.
     Leader(&'a mut Flight),
+    /// The same for a refresh: no client waits for it.
+    Refresh(&'a mut Flight),
+}
+
+impl Role<'_> {
+    fn flight(&mut self) -> Option<&mut Flight> {
+        match self {
+            Self::Single | Self::Last => None,
+            Self::Leader(flight) | Self::Refresh(flight) => Some(flight),
+        }
+    }
 }
 
 /// Asks the shared tier for a response that memory and disk do not have, or have but must validate.
@@ -92,9 +103,12 @@ async fn in_tier(
     let mut question = tier.question(ask.key.as_bytes(), &ask.fields);
     // Nothing that another node fetches already is good enough for a client that wants the origin's own answer. Nor do
     // nodes share parts.
-    let is_leader = matches!(role, Role::Leader(_)) && !lookup::is_forced(ask);
+    let is_leader = role.flight().is_some() && !lookup::is_forced(ask);
     let leads = |need: &Need| is_leader && !need.brings_part(ask);
     let mut need = need;
+    if matches!(role, Role::Refresh(_)) {
+        question.for_refresh();
+    }
     question.collapse(&need.collapse_key(ask));
     let mut found = tier.find(&mut question, leads(&need)).await;
     let mut renewed = false;
@@ -116,7 +130,7 @@ async fn in_tier(
             // The origin is to judge these conditions: as if nothing had been found.
             Decision::Bypass(_) => return SharedLookup::Need(need, None),
         };
-        if let Role::Leader(flight) = &mut role {
+        if let Some(flight) = role.flight() {
             let errand = Errand::of(worker, ask, &need);
             flight.narrow(&before, &need.collapse_key(ask), &errand);
         }

@@ -12,6 +12,7 @@ pub(super) async fn holds(remote: &dyn Remote) {
     many_come_in_order(remote).await;
     only_one_adds(remote).await;
     only_its_holder_deletes(remote).await;
+    only_what_is_known_is_replaced(remote).await;
     the_server_forgets(remote).await;
     answers_nobody_waits_for_disturb_nobody(remote).await;
     remote.hang_up();
@@ -81,6 +82,20 @@ async fn only_one_adds(remote: &dyn Remote) {
     assert_eq!(get(remote, "added").await.as_deref(), Some(&b"a"[..]));
 }
 
+async fn only_what_is_known_is_replaced(remote: &dyn Remote) {
+    assert_eq!(
+        remote.replace_if("replaced", b"a", b"b", LONG).await,
+        Ok(false)
+    );
+    assert_eq!(get(remote, "replaced").await, None);
+    set(remote, "replaced", b"a").await;
+    for (old, new, is_replaced) in [(b"b", b"c", false), (b"a", b"b", true), (b"a", b"c", false)] {
+        let replaced = remote.replace_if("replaced", old, new, LONG).await;
+        assert_eq!(replaced, Ok(is_replaced), "{old:?} by {new:?}");
+    }
+    assert_eq!(get(remote, "replaced").await.as_deref(), Some(&b"b"[..]));
+}
+
 async fn only_its_holder_deletes(remote: &dyn Remote) {
     assert_eq!(remote.delete_if("added", b"b").await, Ok(false));
     assert_eq!(remote.delete_if("added", b"a").await, Ok(true));
@@ -98,6 +113,8 @@ async fn the_server_forgets(remote: &dyn Remote) {
     remote.set("soon", b"1", soon).await.expect("set");
     assert_eq!(remote.add("sooner", b"1", soon).await, Ok(true));
     set(remote, "late", b"1").await;
+    set(remote, "anew", b"1").await;
+    assert_eq!(remote.replace_if("anew", b"1", b"2", soon).await, Ok(true));
     set(remote, "soonest", b"1").await;
     set(remote, "soonest-too", b"1").await;
     let names = |names: &[&str]| {
@@ -116,7 +133,7 @@ async fn the_server_forgets(remote: &dyn Remote) {
         assert_eq!(found, Ok(are_there), "{keys:?}");
     }
     let gone = async {
-        for key in ["soon", "sooner", "soonest", "soonest-too"] {
+        for key in ["soon", "sooner", "anew", "soonest", "soonest-too"] {
             while get(remote, key).await.is_some() {
                 tokio::task::yield_now().await;
             }

@@ -6,7 +6,7 @@ mod usable;
 use super::{Inner, Question, SharedTierLookup, guard::Failed, lease::Lease, name, remote::Read};
 use crate::Stored;
 use rules::time::Time;
-use std::{sync::Arc, time::Duration};
+use std::{ops::ControlFlow, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
 /// The first pause of a wait. Each of the next is half as long again.
@@ -47,7 +47,9 @@ impl Inner {
     ) -> SharedTierLookup {
         let counts = &self.guard.counts;
         let lease = name::lease(name, question.variant);
-        let lease = match Lease::take(self, lease, question.until).await {
+        let began = self.begins_at(question, None);
+        let taken = Lease::take(self, &lease, None, began, question.until);
+        let lease = match taken.await {
             Ok(Some(lease)) => lease,
             Ok(None) => return self.wait(question, name, than).await,
             Err(Failed(_)) => return SharedTierLookup::Nothing,
@@ -77,48 +79,80 @@ impl Inner {
     ///
     /// If its lease ends and nothing is there, what it fetched cannot be shared, or it has died: then every node
     /// fetches alone. Each look has the time of a whole question, and so has what is asked next.
-    async fn wait(&self, question: &mut Question<'_>, name: &str, than: Time) -> SharedTierLookup {
+    async fn wait(
+        self: &Arc<Self>,
+        question: &mut Question<'_>,
+        name: &str,
+        than: Time,
+    ) -> SharedTierLookup {
         let counts = &self.guard.counts;
         counts.waits.up();
         let begun = Instant::now();
         let end = *question.patience.get_or_insert(begun + self.config.lease);
         let names = [name.to_owned(), name::lease(name, question.variant)];
         let mut pause = FIRST_PAUSE;
-        let mut is_leased = true;
-        while is_leased && Instant::now() < end {
+        while Instant::now() < end {
             sleep(pause).await;
             pause = (pause * 3 / 2).min(LONGEST_PAUSE);
             question.until = self.guard.deadline();
-            let asked = self
-                .guard
-                .get_many(&names, Read::Latest, question.until)
-                .await;
-            let Ok(mut values) = asked else {
-                break;
-            };
-            is_leased = values.pop().flatten().is_some();
-            let mut value = values.pop().flatten();
-            if value.is_none() && !is_leased {
-                // The record and the lease may be on different servers: it may have arrived between the two looks.
-                let asked = self.guard.get(name, Read::Latest, question.until);
-                value = asked.await.unwrap_or_default();
-            }
-            let Some(value) = value else { continue };
-            match self.usable(question, name, value, Read::Latest).await {
-                // While the lease lives, its holder may bring more than variants to learn from.
-                Ok(found)
-                    if question.is_answered(&found, than)
-                        || (!is_leased && question.learns_from(&found)) =>
-                {
-                    counts.hits.up();
-                    return SharedTierLookup::Here(found);
-                }
-                Ok(_) => {}
-                Err(Failed(_)) => break,
+            match self.look_again(question, &names, than).await {
+                ControlFlow::Continue(()) => {}
+                ControlFlow::Break(Some(found)) => return found,
+                ControlFlow::Break(None) => break,
             }
         }
         counts.waits_in_vain.up();
         SharedTierLookup::Nothing
+    }
+
+    /// Looks what has come of a wait: at the record and at the lease, which have these names. `Break(None)` if it was in
+    /// vain.
+    async fn look_again(
+        self: &Arc<Self>,
+        question: &Question<'_>,
+        names: &[String; 2],
+        than: Time,
+    ) -> ControlFlow<Option<SharedTierLookup>> {
+        let (guard, [name, lease_name]) = (&self.guard, names);
+        let asked = guard.get_many(names, Read::Latest, question.until);
+        let Ok(mut values) = asked.await else {
+            return ControlFlow::Break(None);
+        };
+        let (lease, mut record) = (values.pop().flatten(), values.pop().flatten());
+        if record.is_none() && lease.is_none() {
+            // The record and the lease may be on different servers: it may have arrived between the two looks.
+            let asked = guard.get(name, Read::Latest, question.until);
+            record = asked.await.unwrap_or_default();
+        }
+        if let Some(record) = record.clone() {
+            let found = self.usable(question, name, record, Read::Latest).await;
+            let Ok(found) = found else {
+                return ControlFlow::Break(None);
+            };
+            // While the lease lives, its holder may bring more than variants to learn from.
+            let learns = lease.is_none() && question.learns_from(&found);
+            if learns || question.is_answered(&found, than) {
+                guard.counts.hits.up();
+                return ControlFlow::Break(Some(SharedTierLookup::Here(found)));
+            }
+        }
+        let Some(lease) = lease else {
+            return ControlFlow::Break(None);
+        };
+        if self.outdated(question, &lease, record.as_ref()).is_none() {
+            return ControlFlow::Continue(());
+        }
+        let began = self.begins_at(question, record.as_ref());
+        let taken = Lease::take(self, lease_name, Some(&lease), began, question.until);
+        match taken.await {
+            Ok(Some(lease)) => {
+                guard.counts.leases.up();
+                ControlFlow::Break(Some(SharedTierLookup::Lead(lease)))
+            }
+            // Another node was sooner, or it was given back.
+            Ok(None) => ControlFlow::Continue(()),
+            Err(Failed(_)) => ControlFlow::Break(None),
+        }
     }
 }
 

@@ -114,6 +114,22 @@ impl Guard {
         Ok(added)
     }
 
+    pub(super) async fn replace_if(
+        &self,
+        name: &str,
+        old: &[u8],
+        new: &[u8],
+        expiry: Duration,
+        until: Instant,
+    ) -> Result<bool, Failed> {
+        let replace = self.ask(until, |remote| remote.replace_if(name, old, new, expiry));
+        let replaced = replace.await?;
+        if replaced {
+            self.took_a_write();
+        }
+        Ok(replaced)
+    }
+
     pub(super) async fn expire(&self, names: &[String], expiry: Duration) -> Result<bool, Failed> {
         let until = self.deadline();
         self.ask(until, |remote| remote.expire(names, expiry)).await

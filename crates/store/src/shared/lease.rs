@@ -1,6 +1,11 @@
 //! The right to fetch for all nodes.
 
+mod held;
+mod outdated;
+
 use super::{Inner, errands::Errand, guard::Failed};
+use crate::purge::Position;
+use held::Held;
 use std::{
     fmt,
     sync::{
@@ -16,30 +21,42 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub struct Lease {
     shared: Arc<Inner>,
     name: String,
-    token: String,
+    /// What the server holds: [`Held`] as a text.
+    value: String,
     held: bool,
 }
 
 impl Lease {
-    /// Takes the lease of this name; `None` if another node holds it. Waits no longer than `until`.
+    /// Takes the lease of this name for a fetch that [begins](Held::began) at this position; `None` if another node holds
+    /// it. Waits no longer than `until`.
+    ///
+    /// With `outdated`, takes the place of that lease; `None` if the server holds another by now. Whoever held it gives
+    /// back nothing: what is there is not its own any more.
     pub(super) async fn take(
         shared: &Arc<Inner>,
-        name: String,
+        name: &str,
+        outdated: Option<&[u8]>,
+        began: Option<Position>,
         until: Instant,
     ) -> Result<Option<Self>, Failed> {
         // Made before it is taken, so that it is given back even if the answer does not come, or the caller drops this
         // future.
+        let held = Held {
+            number: unique(&shared.config.node),
+            began,
+        };
         let mut lease = Self {
             shared: Arc::clone(shared),
-            name,
-            token: format!("{:016x}", unique(&shared.config.node)),
+            name: name.to_owned(),
+            value: held.to_string(),
             held: true,
         };
-        let guard = &shared.guard;
-        let expiry = shared.config.lease;
-        lease.held = guard
-            .add(&lease.name, lease.token.as_bytes(), expiry, until)
-            .await?;
+        let (guard, expiry) = (&shared.guard, shared.config.lease);
+        let value = lease.value.as_bytes();
+        lease.held = match outdated {
+            None => guard.add(name, value, expiry, until).await?,
+            Some(old) => guard.replace_if(name, old, value, expiry, until).await?,
+        };
         Ok(lease.held.then_some(lease))
     }
 
@@ -58,13 +75,13 @@ impl Drop for Lease {
             return;
         }
         let errand = Errand::begin(&self.shared);
-        let (name, token) = (
+        let (name, value) = (
             std::mem::take(&mut self.name),
-            std::mem::take(&mut self.token),
+            std::mem::take(&mut self.value),
         );
         runtime.spawn(async move {
             // If that fails, the lease expires.
-            let _ = errand.0.guard.delete_if(&name, token.as_bytes()).await;
+            let _ = errand.0.guard.delete_if(&name, value.as_bytes()).await;
         });
     }
 }

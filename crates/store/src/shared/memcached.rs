@@ -53,6 +53,16 @@ impl Remote for Memcached {
         Box::pin(self.add(key, value, expiry))
     }
 
+    fn replace_if<'a>(
+        &'a self,
+        key: &'a str,
+        old: &'a [u8],
+        new: &'a [u8],
+        expiry: Duration,
+    ) -> RemoteFuture<'a, bool> {
+        Box::pin(self.replace_if(key, old, new, expiry))
+    }
+
     fn expire<'a>(&'a self, keys: &'a [String], expiry: Duration) -> RemoteFuture<'a, bool> {
         Box::pin(self.expire(keys, expiry))
     }
@@ -75,6 +85,13 @@ impl Remote for Memcached {
         // sent.
         let delay = facts.initial_age_ms.saturating_add(SKEW.as_millis() as u64);
         let began = facts.response_time.as_millis().saturating_sub(delay);
+        let position = Position(began, 0);
+        log.come_after(position);
+        Some(position)
+    }
+
+    fn position_now(&self, log: &Log) -> Option<Position> {
+        let began = now().as_millis().saturating_sub(SKEW.as_millis() as u64);
         let position = Position(began, 0);
         log.come_after(position);
         Some(position)

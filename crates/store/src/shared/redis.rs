@@ -16,6 +16,10 @@ const LARGEST_VALUE: usize = 1 << 20;
 const DELETE_IF: &str =
     "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
 
+/// Sets a key for so many milliseconds if it has this value, in one step.
+const REPLACE_IF: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then \
+    redis.call('set', KEYS[1], ARGV[2], 'PX', ARGV[3]) return 1 end return 0";
+
 impl Remote for Redis {
     fn limits(&self) -> Limits {
         Limits {
@@ -65,6 +69,24 @@ impl Remote for Redis {
             match self.write(command).await? {
                 Value::Okay => Ok(true),
                 Value::Nil => Ok(false),
+                other => Err(unexpected(&other)),
+            }
+        })
+    }
+
+    fn replace_if<'a>(
+        &'a self,
+        key: &'a str,
+        old: &'a [u8],
+        new: &'a [u8],
+        expiry: Duration,
+    ) -> RemoteFuture<'a, bool> {
+        Box::pin(async move {
+            let mut command = Cmd::new();
+            command.arg("EVAL").arg(REPLACE_IF).arg(1).arg(key);
+            command.arg(old).arg(new).arg(millis(expiry));
+            match self.write(command).await? {
+                Value::Int(replaced) => Ok(replaced > 0),
                 other => Err(unexpected(&other)),
             }
         })

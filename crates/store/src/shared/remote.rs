@@ -39,6 +39,15 @@ pub trait Remote: fmt::Debug + Send + Sync {
     fn add<'a>(&'a self, key: &'a str, value: &'a [u8], expiry: Duration)
     -> RemoteFuture<'a, bool>;
 
+    /// Like [`set`](Self::set), but only if `key` still has the value `old`. Returns whether it was set.
+    fn replace_if<'a>(
+        &'a self,
+        key: &'a str,
+        old: &'a [u8],
+        new: &'a [u8],
+        expiry: Duration,
+    ) -> RemoteFuture<'a, bool>;
+
     /// Makes the server forget those of `keys` that are there after `expiry`, as [`set`](Self::set) does. Returns whether
     /// all are there. One round trip to each server that has some.
     fn expire<'a>(&'a self, keys: &'a [String], expiry: Duration) -> RemoteFuture<'a, bool>;
@@ -60,6 +69,11 @@ pub trait Remote: fmt::Debug + Send + Sync {
     /// known: then the response must not be shared.
     fn position(&self, log: &Log, stored: &Stored) -> Option<Position> {
         log.position_at(stored.checked())
+    }
+
+    /// The position of a fetch that begins now: what it brings will not have an earlier one. `None` if it is not known.
+    fn position_now(&self, log: &Log) -> Option<Position> {
+        log.position_at(log.head())
     }
 
     /// This node's number for a position that was read beside a response. `None` if it is not known: then the response

@@ -21,11 +21,11 @@ use std::{
 };
 use tokio::time::sleep;
 
-const KEY: &[u8] = b"http://a.example/";
+pub(super) const KEY: &[u8] = b"http://a.example/";
 
 /// A server that takes this long for each answer.
 #[derive(Clone, Debug, Default)]
-struct Slow {
+pub(super) struct Slow {
     each: Arc<Mutex<Duration>>,
     /// Whether it no longer answers who reads a single value.
     is_mute: Arc<AtomicBool>,
@@ -86,6 +86,21 @@ impl Remote for Slow {
         self.answer(self.value(key).is_none())
     }
 
+    fn replace_if<'a>(
+        &'a self,
+        key: &'a str,
+        old: &'a [u8],
+        new: &'a [u8],
+        _: Duration,
+    ) -> RemoteFuture<'a, bool> {
+        let mut values = self.values.lock().expect("whole");
+        let is_known = values.get(key).is_some_and(|value| value == old);
+        if is_known {
+            values.insert(key.to_owned(), Bytes::copy_from_slice(new));
+        }
+        self.answer(is_known)
+    }
+
     fn expire<'a>(&'a self, keys: &'a [String], expiry: Duration) -> RemoteFuture<'a, bool> {
         for key in keys {
             self.forget_after(key, expiry);
@@ -107,13 +122,13 @@ fn over(slow: Slow) -> Arc<SharedTier> {
 }
 
 /// A memory of this size that has read the shared log.
-fn memory(size: u64) -> Arc<Memory> {
+pub(super) fn memory(size: u64) -> Arc<Memory> {
     let memory = Memory::new(size, Arc::default());
     memory.log().begin_at(Position(1, 0));
     Arc::new(memory)
 }
 
-fn with_memory(slow: Slow, memory: &Arc<Memory>) -> Arc<SharedTier> {
+pub(super) fn with_memory(slow: Slow, memory: &Arc<Memory>) -> Arc<SharedTier> {
     let config = Config {
         url: String::new(),
         timeout: LIMIT,
@@ -127,7 +142,7 @@ fn with_memory(slow: Slow, memory: &Arc<Memory>) -> Arc<SharedTier> {
     SharedTier::over(config, Arc::clone(memory), Box::new(slow))
 }
 
-fn slow(each: u64) -> Slow {
+pub(super) fn slow(each: u64) -> Slow {
     Slow {
         each: Arc::new(Mutex::new(Duration::from_millis(each))),
         ..Slow::default()
@@ -188,12 +203,12 @@ async fn all_waits_of_a_request_together_last_as_long_as_a_lease() {
     assert!(waited >= lease && waited < lease + LIMIT, "{waited:?}");
 }
 
-fn in_language(language: &'static str) -> HeaderMap {
+pub(super) fn in_language(language: &'static str) -> HeaderMap {
     HeaderMap::from_iter([(header::ACCEPT_LANGUAGE, HeaderValue::from_static(language))])
 }
 
 /// A page in this language, fresh for a minute.
-fn page(language: &'static str, length: usize) -> Arc<Stored> {
+pub(super) fn page(language: &'static str, length: usize) -> Arc<Stored> {
     received(language, length, clock::now())
 }
 
@@ -455,7 +470,7 @@ async fn what_another_node_shares_while_chunks_are_prolonged_stays() {
 }
 
 /// Lets time pass until `is_so` returns true.
-async fn until(mut is_so: impl FnMut() -> bool) {
+pub(super) async fn until(mut is_so: impl FnMut() -> bool) {
     let passed = async {
         while !is_so() {
             sleep(Duration::from_millis(1)).await;

@@ -46,7 +46,8 @@ impl Leader {
             to,
         } = self;
         let fill = writer.fill().clone();
-        let fetching = ask_below(&worker, &ask, need, writer, &mut flight);
+        let is_refresh = to.is_none();
+        let fetching = ask_below(&worker, &ask, need, writer, &mut flight, is_refresh);
         let abandoned = poll_fn(|context| fill.poll_abandoned(context));
         let mut fetched = tokio::select! {
             biased;
@@ -133,8 +134,14 @@ async fn ask_below(
     need: Need,
     writer: Writer,
     flight: &mut Flight,
+    is_refresh: bool,
 ) -> Fetched {
-    match below::look_up_shared(worker, ask, need, Role::Leader(flight)).await {
+    let role = if is_refresh {
+        Role::Refresh(flight)
+    } else {
+        Role::Leader(flight)
+    };
+    match below::look_up_shared(worker, ask, need, role).await {
         SharedLookup::Hit(hit) => not_fetched(Landing::Found(Box::new(hit))),
         SharedLookup::Need(need, lease) => {
             flight.asks_origin();
