@@ -134,10 +134,25 @@ impl Flying {
         }
     }
 
+    /// Why nobody joins it, if it is the flight that was found to be `outdated`.
+    fn why_left(&self, outdated: Option<&(Word, Outdated)>) -> Option<Outdated> {
+        let (word, why) = outdated?;
+        self.is(Some(word)).then_some(*why)
+    }
+
     /// Whether it is the flight that `word` belongs to.
     fn is(&self, word: Option<&Word>) -> bool {
         word.is_some_and(|word| Arc::ptr_eq(word, &self.word))
     }
+}
+
+/// Why nobody joins a flight any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outdated {
+    /// What it brings was purged since it began, even softly.
+    Purged,
+    /// A reload has overruled it.
+    Overruled,
 }
 
 /// What a request is to do: lead or follow.
@@ -165,10 +180,12 @@ impl Flights {
         let index = self.shard(key);
         let outdated = self.outdated(key, errand);
         let mut shard = self.hold(index);
-        if let Some(flying) = shard.get(key)
-            && !flying.is(outdated.as_ref())
-        {
-            return Seat::Follow(flying.follower());
+        let mut left = None;
+        if let Some(flying) = shard.get(key) {
+            left = flying.why_left(outdated.as_ref());
+            if left.is_none() {
+                return Seat::Follow(flying.follower());
+            }
         }
         let word = Word::default();
         shard.insert(
@@ -188,6 +205,7 @@ impl Flights {
             shard: index,
             word,
             ended: false,
+            left,
         })
     }
 
@@ -196,11 +214,13 @@ impl Flights {
         let outdated = self.outdated(key, errand);
         let shard = self.hold(self.shard(key));
         let flying = shard.get(key)?;
-        (!flying.is(outdated.as_ref())).then(|| flying.follower())
+        let left = flying.why_left(outdated.as_ref());
+        left.is_none().then(|| flying.follower())
     }
 
-    /// Whether a flight for `key` is under way that is still of use: no reload has overruled it since, and its key was not purged, or only softly. No client waits for a refresh, so one is enough, however
-    /// often what it brings is purged softly.
+    /// Whether a flight for `key` is under way that is still of use: no reload has overruled it since, and its key was
+    /// not purged, or only softly. No client waits for a refresh, so one is enough, however often what it brings is
+    /// purged softly.
     pub fn flying(&self, key: &[u8], errand: &Errand<'_>) -> bool {
         let begun = self
             .hold(self.shard(key))
@@ -211,15 +231,14 @@ impl Flights {
         })
     }
 
-    /// Returns the flight for `key` if what it brings is outdated: it began before the key was purged, even softly, or
-    /// before a reload that overrules it. Purges are judged without the lock, since those by
-    /// expressions take time.
-    fn outdated(&self, key: &[u8], errand: &Errand<'_>) -> Option<Word> {
+    /// Returns the flight for `key` if what it brings is outdated, and why. Purges are judged without the lock, since those
+    /// by expressions take time.
+    fn outdated(&self, key: &[u8], errand: &Errand<'_>) -> Option<(Word, Outdated)> {
         let (word, log_at, validates) = {
             let shard = self.hold(self.shard(key));
             let flying = shard.get(key)?;
             if errand.overrules(&flying.way) {
-                return Some(flying.word.clone());
+                return Some((flying.word.clone(), Outdated::Overruled));
             }
             let validates = flying.validates.clone();
             (flying.word.clone(), flying.log_at, validates)
@@ -236,7 +255,7 @@ impl Flights {
         // The tags of what it validates, or already brings, are known too.
         let mut known = validates.into_iter().chain(brings);
         let is_outdated = log.has_touched(&label) || known.any(|one| is_purged(log, key, &one));
-        is_outdated.then_some(word)
+        is_outdated.then_some((word, Outdated::Purged))
     }
 
     /// Returns the index of the shard with the flights for `key`.

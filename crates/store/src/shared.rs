@@ -72,6 +72,8 @@ pub struct SharedTier(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     config: Config,
+    /// Tells this process from all others, and from those before a restart.
+    process: u64,
     memory: Arc<Memory>,
     guard: Guard,
     /// The number of responses on their way to the server.
@@ -94,6 +96,8 @@ pub struct Question<'a> {
     patience: Option<Instant>,
     /// See [`for_refresh`](Question::for_refresh).
     is_refresh: bool,
+    /// See [`leave_own`](Question::leave_own).
+    leaves_own: bool,
 }
 
 impl Question<'_> {
@@ -106,6 +110,12 @@ impl Question<'_> {
     /// Says that no client waits for what is fetched: a fetch that was purged only softly is good enough.
     pub const fn for_refresh(&mut self) {
         self.is_refresh = true;
+    }
+
+    /// Says whether a fetch of this process for the same is to be left: a reload has overruled it. Nobody knows that of
+    /// the fetches of others.
+    pub const fn leave_own(&mut self, leaves: bool) {
+        self.leaves_own = leaves;
     }
 
     /// Whether it is known what selects variants.
@@ -166,6 +176,7 @@ impl SharedTier {
     pub fn over(config: Config, memory: Arc<Memory>, remote: Box<dyn Remote>) -> Arc<Self> {
         let guard = Guard::new(remote, config.timeout);
         Arc::new(Self(Arc::new(Inner {
+            process: lease::unique(&config.node),
             config,
             memory,
             guard,
@@ -184,12 +195,14 @@ impl SharedTier {
             until: self.0.guard.deadline(),
             patience: None,
             is_refresh: false,
+            leaves_own: false,
         }
     }
 
     /// Returns what is kept under the key. With `lead`, this node takes the lease if nothing is there. If another node
     /// holds it, this waits for what that node brings, and the question's time begins again. All waits of a question
-    /// together last as long as a lease at most. It takes the lease over once what that node fetches is purged.
+    /// together last as long as a lease at most. It takes over the lease of a fetch that is outdated: what it
+    /// brings was purged since it began, or a reload has overruled it.
     pub async fn find(&self, question: &mut Question<'_>, lead: bool) -> SharedTierLookup {
         self.0.find(question, lead).await
     }

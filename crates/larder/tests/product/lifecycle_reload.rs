@@ -3,6 +3,7 @@
 use crate::{
     common::{Said, reload_as, sample},
     disk::{self, LARGE, MIDDLE, ending, keep},
+    nodes::wait_follows,
     page_store::{PATIENT, put},
     static_root::folder,
 };
@@ -14,7 +15,7 @@ use std::{
     os::unix::{fs::OpenOptionsExt, net::UnixDatagram},
     path::{Path, PathBuf},
 };
-use testkit::{Gate, Larder, Memcached, Origin, Reply, scratch_dir, wait_until};
+use testkit::{Gate, Larder, Memcached, Origin, Redis, Reply, scratch_dir, wait_until};
 
 /// An origin that is checked each hour, and is down after the first check that fails.
 fn checked(name: &str, origin: &Origin) -> String {
@@ -313,42 +314,51 @@ fn waiting(origin: &Origin) -> String {
 /// It may hang, and what it would bring is not the new application's page. Nor does its refresh stand for one.
 #[test]
 fn after_a_reload_nobody_waits_for_the_application_that_it_replaced() {
-    let [old, new] = [Origin::start(), Origin::start()];
-    let [page, refresh] = [Gate::new(), Gate::new()];
-    let held = refresh.clone();
-    old.reply(
-        "/page",
-        Reply::ok().cache("max-age=60").hold_head(&page).body("old"),
+    let redis = Redis::start();
+    let shared = format!(
+        "[shared]\nurl = {:?}\ntimeout = \"2s\"\nlease = \"1h\"\n",
+        redis.url()
     );
-    old.on("/stale", move |request| {
-        let reply = Reply::ok().cache("max-age=0, stale-while-revalidate=600");
-        if request.nth == 1 {
-            reply
-        } else {
-            reply.hold_head(&held)
+    for shared in ["", &shared] {
+        let [old, new] = [Origin::start(), Origin::start()];
+        let [page, refresh] = [Gate::new(), Gate::new()];
+        let held = refresh.clone();
+        old.reply(
+            "/page",
+            Reply::ok().cache("max-age=60").hold_head(&page).body("old"),
+        );
+        old.on("/stale", move |request| {
+            let reply = Reply::ok().cache("max-age=0, stale-while-revalidate=600");
+            if request.nth == 1 {
+                reply
+            } else {
+                reply.hold_head(&held)
+            }
+        });
+        for path in ["/page", "/stale"] {
+            new.reply(path, Reply::ok().cache("max-age=60").body("new"));
         }
-    });
-    for path in ["/page", "/stale"] {
-        new.reply(path, Reply::ok().cache("max-age=60").body("new"));
-    }
-    let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
-        .config(&waiting(&old))
-        .start();
-    for _ in 0..2 {
+        let config = |origin| format!("{}{shared}", waiting(origin));
+        let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+            .config(&config(&old))
+            .start();
+        wait_follows(&larder);
+        for _ in 0..2 {
+            larder.get("/stale").send();
+        }
+        refresh.wait_reached();
+        let mut before = larder.get("/page").begin();
+        page.wait_reached();
+        reload_as(&larder, &config(&new), "2");
+        assert_eq!(larder.get("/page").send().text(), "new");
         larder.get("/stale").send();
+        new.wait_requests("/stale", 1);
+        page.open();
+        refresh.open();
+        assert_eq!(before.read().text(), "old");
+        let after = larder.get("/page").send();
+        assert!(after.hit() && after.text() == "new", "{}", after.said());
     }
-    refresh.wait_reached();
-    let mut before = larder.get("/page").begin();
-    page.wait_reached();
-    reload_as(&larder, &waiting(&new), "2");
-    assert_eq!(larder.get("/page").send().text(), "new");
-    larder.get("/stale").send();
-    new.wait_requests("/stale", 1);
-    page.open();
-    refresh.open();
-    assert_eq!(before.read().text(), "old");
-    let after = larder.get("/page").send();
-    assert!(after.hit() && after.text() == "new", "{}", after.said());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The two ends of a flight: the leader's and a follower's.
 
-use super::{Errand, FlightStatus, Flights, Seat, Word};
+use super::{Errand, FlightStatus, Flights, Outdated, Seat, Word};
 use crate::error::Failure;
 use std::{
     mem,
@@ -22,6 +22,8 @@ pub struct Flight {
     pub(super) word: Word,
     /// Whether it is off the map and its followers have been told.
     pub(super) ended: bool,
+    /// Why the flight in whose place it began was not joined.
+    pub(super) left: Option<Outdated>,
 }
 
 /// Tells the followers of a flight what becomes of its body. Held by the task that moves the body.
@@ -42,6 +44,11 @@ impl Flight {
     /// Returns the key that is fetched.
     pub fn key(&self) -> &[u8] {
         &self.key
+    }
+
+    /// Whether it began in place of one that a reload has overruled.
+    pub fn has_left_overruled(&self) -> bool {
+        self.left == Some(Outdated::Overruled)
     }
 
     /// Ends the flight: takes it off the map and tells the followers.

@@ -96,9 +96,10 @@ async fn an_outdated_flight_keeps_its_followers_and_leaves_its_successor_alone()
                 .follow(key.as_bytes(), &sample::errand(&log))
                 .is_none()
         );
-        let Seat::Lead(_new) = join() else {
+        let Seat::Lead(new) = join() else {
             panic!("leads anew")
         };
+        assert!(!new.has_left_overruled());
         old.land(FlightStatus::OtherVariant);
         assert!(matches!(
             follower.next_status().await,
@@ -274,7 +275,8 @@ fn a_flight_that_a_reload_overrules_is_left() {
         assert_eq!(flights.flying(b"k", &of(&now)), !is_left);
         assert_eq!(flights.follow(b"k", &of(&now)).is_none(), is_left);
         let seat = flights.join(b"k", &of(&now), fill());
-        assert_eq!(matches!(seat, Seat::Lead(_)), is_left);
+        let leads = matches!(&seat, Seat::Lead(flight) if flight.has_left_overruled());
+        assert_eq!(leads, is_left);
         let late = of(&then).overtaken();
         assert!(matches!(flights.join(b"k", &late, fill()), Seat::Follow(_)));
     }

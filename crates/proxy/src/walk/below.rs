@@ -109,6 +109,8 @@ async fn in_tier(
     if matches!(role, Role::Refresh(_)) {
         question.for_refresh();
     }
+    let overruled = |role: &mut Role<'_>| role.flight().is_some_and(|it| it.has_left_overruled());
+    question.leave_own(overruled(&mut role));
     question.collapse(&need.collapse_key(ask));
     let mut found = tier.find(&mut question, leads(&need)).await;
     let mut renewed = false;
@@ -138,6 +140,7 @@ async fn in_tier(
             return SharedLookup::Need(need, None);
         }
         renewed = true;
+        question.leave_own(overruled(&mut role));
         question.collapse(&need.collapse_key(ask));
         found = tier.renew(&mut question, newest).await;
     }

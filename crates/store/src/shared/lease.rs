@@ -42,6 +42,7 @@ impl Lease {
         // Made before it is taken, so that it is given back even if the answer does not come, or the caller drops this
         // future.
         let held = Held {
+            process: shared.process,
             number: unique(&shared.config.node),
             began,
         };

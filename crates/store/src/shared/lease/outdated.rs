@@ -14,6 +14,8 @@ use bytes::Bytes;
 pub(in crate::shared) enum Outdated {
     /// What it brings was purged since it began.
     Purged,
+    /// A reload has overruled it.
+    Overruled,
 }
 
 impl Inner {
@@ -25,7 +27,11 @@ impl Inner {
         lease: &[u8],
         record: Option<&Bytes>,
     ) -> Option<Outdated> {
-        let began = Held::read(lease)?.began?;
+        let held = Held::read(lease)?;
+        if question.leaves_own && held.process == self.process {
+            return Some(Outdated::Overruled);
+        }
+        let began = held.began?;
         // No client waits for a refresh, so one is enough, however often what it brings is purged softly.
         let softly = !question.is_refresh;
         self.has_purged(question, began, record, softly)

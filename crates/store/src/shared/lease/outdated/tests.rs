@@ -12,7 +12,7 @@ use http::HeaderMap;
 use std::sync::Arc;
 
 /// Where the lease of the tables below began.
-const BEGAN: &str = "5 5-0";
+const BEGAN: &str = "1.5 5-0";
 
 fn url(path: &str) -> What {
     What::Url(vec![format!("//a.example{path}")])
@@ -52,9 +52,9 @@ fn what_was_purged_since_a_fetch_began_outdates_it() {
         (url("/"), false, None, BEGAN, [true, true]),
         (url("/other"), false, None, BEGAN, [false, false]),
         // Before this node began to read the log: it could not use what comes.
-        (url("/other"), false, Some(6), "5 0-1", [true, true]),
+        (url("/other"), false, Some(6), "1.5 0-1", [true, true]),
         // Does not say when it began.
-        (url("/"), false, Some(6), "5", [false, false]),
+        (url("/"), false, Some(6), "1.5", [false, false]),
         (url("/"), false, Some(6), "another's", [false, false]),
         (url("/"), false, Some(6), "", [false, false]),
     ] {
@@ -67,6 +67,32 @@ fn what_was_purged_since_a_fetch_began_outdates_it() {
         outdated[1] = shared.0.outdated(&question, lease.as_bytes(), None);
         let expected = is_outdated.map(|is| is.then_some(Outdated::Purged));
         assert_eq!(outdated, expected, "{row}");
+    }
+}
+
+/// A row: whether a reload has replaced the application, who fetches, and why that is outdated.
+#[test]
+fn a_reload_outdates_the_fetches_of_this_process_alone() {
+    let (shared, request) = (after(vec![]), HeaderMap::new());
+    let own = shared.0.process;
+    for (leaves_own, process, expected) in [
+        (true, own, Some(Outdated::Overruled)),
+        (true, own ^ 1, None),
+        (false, own, None),
+    ] {
+        for began in [None, Some(Position(5, 0))] {
+            let held = Held {
+                process,
+                number: 5,
+                began,
+            };
+            let mut question = shared.question(KEY, &request);
+            question.leave_own(leaves_own);
+            let outdated = shared
+                .0
+                .outdated(&question, held.to_string().as_bytes(), None);
+            assert_eq!(outdated, expected, "{leaves_own}, {process:x}, {began:?}");
+        }
     }
 }
 
@@ -105,7 +131,8 @@ fn a_lease_is_not_outdated_when_it_is_taken() {
         let tells = shared.0.begins_at(&question, None);
         assert_eq!(tells, began.map(|began| Position(began, 0)), "{row}");
         let held = Held {
-            number: 1,
+            process: 1,
+            number: 5,
             began: tells,
         };
         let lease = held.to_string();
@@ -145,7 +172,7 @@ async fn the_tags_of_what_is_there_count_too() {
         ("en", 8, false),
         ("fr", 6, false),
     ] {
-        let (lease, request) = (format!("5 {began}-0"), in_language(language));
+        let (lease, request) = (format!("1.5 {began}-0"), in_language(language));
         let mut question = shared.question(KEY, &request);
         let outdated = shared
             .0
