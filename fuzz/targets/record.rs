@@ -72,6 +72,16 @@ impl Remote for Server {
         Box::pin(ready(Ok(true)))
     }
 
+    fn replace_if<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a [u8],
+        _: &'a [u8],
+        _: Duration,
+    ) -> RemoteFuture<'a, bool> {
+        Box::pin(ready(Ok(true)))
+    }
+
     fn expire<'a>(&'a self, _: &'a [String], _: Duration) -> RemoteFuture<'a, bool> {
         Box::pin(ready(Ok(true)))
     }
