@@ -138,8 +138,8 @@ pub(crate) trait Said {
         self.says("hit")
     }
 
-    /// For how many seconds browsers keep the answer, at least and at most, if a lifetime is all that they are told. They take its age
-    /// from that: it has an `Age`, or they count from its `Date`.
+    /// For how many seconds browsers keep the answer, at least and at most, if a lifetime is all that they are told. They
+    /// take its age from that: it has an `Age`, or they count from its `Date`.
     fn left_to_browsers(&self) -> Option<RangeInclusive<u64>>;
 }
 

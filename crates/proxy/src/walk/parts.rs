@@ -259,8 +259,8 @@ impl Fetch<'_> {
         room
     }
 
-    /// A part that a reload has overruled is not kept. One that is fetched beside a whole on its way, or comes with an older one of the same date, is not kept: it goes
-    /// to the requests that want it meanwhile.
+    /// Whether the part is kept. One that a reload has overruled is not. One that is fetched beside a whole on its way, or
+    /// comes with an older one of the same date, goes to the requests that want it meanwhile.
     fn kept_beside(&self, arrived: &Arrived, part: &Stored) -> Result<(), Detail> {
         self.not_overruled()?;
         if self.need.is_beside_fill(self.ask) || arrived.is_outlived(self.worker, part) {
