@@ -159,6 +159,44 @@ fn what_comes_for_a_fetch_that_a_reload_has_overruled_is_not_stored() {
     }
 }
 
+/// Nor what a `POST` brings, and what a `HEAD` brings freshens nothing.
+#[test]
+fn a_post_or_a_head_that_a_reload_has_overruled_leaves_nothing_behind() {
+    for (method, is_overruled) in [
+        ("POST", false),
+        ("POST", true),
+        ("HEAD", false),
+        ("HEAD", true),
+    ] {
+        let (origin, gate) = (Origin::start(), Gate::new());
+        let held = gate.clone();
+        origin.on("/page", move |request| {
+            let reply = Reply::ok().header("ETag", "\"1\"").body("page");
+            if request.method == "GET" {
+                return reply.cache("max-age=0");
+            }
+            let reply = reply.header("Content-Location", "/page");
+            reply.cache("max-age=600").hold_head(&held)
+        });
+        let larder = start(&before(&origin, ""));
+        larder.get("/page").send();
+        // The condition is the origin's to judge.
+        let late = larder.ask(method, "/page").header("If-Match", "\"1\"");
+        let mut late = late.begin();
+        gate.wait_reached();
+        if is_overruled {
+            reload_as(&larder, &before(&origin, "ttl = \"1s\""), "2");
+        }
+        gate.open();
+        assert_eq!(late.read().status, 200, "{method}");
+        let fresh = larder
+            .get("/page")
+            .header("Cache-Control", "only-if-cached");
+        let is_there = fresh.send().status == 200;
+        assert_eq!(is_there, !is_overruled, "{method}");
+    }
+}
+
 /// What a reload leaves as it is on this route is still shared and stored, whatever it changes on others.
 #[test]
 fn a_fetch_of_a_route_that_a_reload_leaves_as_it_is_is_shared() {
