@@ -19,6 +19,7 @@ mod counting;
 mod device;
 mod directory;
 mod ending;
+mod event;
 mod files;
 mod finding;
 mod format;
@@ -52,12 +53,13 @@ use crate::{Horizon, Stored, lock::Locked, purge::Log};
 use bucket::Bucket;
 use device::Device;
 use directory::Before;
-use health::{Counts, Health};
+use health::Health;
 use index::Spot;
 use keeper::Keeper;
 use pool::Pool;
 use queue::{Queue, Task};
 use state::DiskState;
+use statistics::Counts;
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
@@ -73,8 +75,8 @@ use std::{
 
 pub use check::{Fault, Stat, Verified, stat, verify};
 pub use config::{Config, OpenError};
+pub use event::{Doing, Event};
 pub use finding::{DiskLookup, Finding};
-pub use health::{Doing, Event};
 pub use large::Writer;
 pub use ondisk::OnDisk;
 pub use reader::Reader;

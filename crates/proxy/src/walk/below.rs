@@ -59,7 +59,8 @@ pub enum Role<'a> {
 }
 
 impl Role<'_> {
-    fn flight(&mut self) -> Option<&mut Flight> {
+    /// The flight that the request leads, if it leads one.
+    pub fn flight(&mut self) -> Option<&mut Flight> {
         match self {
             Self::Single | Self::Last => None,
             Self::Leader(flight) | Self::Refresh(flight) => Some(flight),
@@ -72,7 +73,7 @@ pub async fn look_up_shared(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     need: Need,
-    role: Role<'_>,
+    role: &mut Role<'_>,
 ) -> SharedLookup {
     match &worker.cache.shared {
         // Boxed because most sites have no such tier, and the future that waits for it is large.
@@ -86,7 +87,7 @@ async fn in_tier(
     ask: &Rc<Ask>,
     tier: &shared::SharedTier,
     need: Need,
-    mut role: Role<'_>,
+    role: &mut Role<'_>,
 ) -> SharedLookup {
     let is_unsure = need.is_unsure();
     // Where each answer is to be validated, the one stored elsewhere most likely is as well.
@@ -110,7 +111,7 @@ async fn in_tier(
         question.for_refresh();
     }
     let overruled = |role: &mut Role<'_>| role.flight().is_some_and(|it| it.has_left_overruled());
-    question.leave_own(overruled(&mut role));
+    question.leave_own(overruled(role));
     question.collapse(&need.collapse_key(ask));
     let mut found = tier.find(&mut question, leads(&need)).await;
     let mut renewed = false;
@@ -140,7 +141,7 @@ async fn in_tier(
             return SharedLookup::Need(need, None);
         }
         renewed = true;
-        question.leave_own(overruled(&mut role));
+        question.leave_own(overruled(role));
         question.collapse(&need.collapse_key(ask));
         found = tier.renew(&mut question, newest).await;
     }

@@ -174,7 +174,7 @@ async fn elsewhere(
     why: Failing,
     origin_time: Option<Duration>,
 ) -> Option<Landing> {
-    match below::look_up_shared(worker, ask, need.clone(), Role::Last).await {
+    match below::look_up_shared(worker, ask, need.clone(), &mut Role::Last).await {
         SharedLookup::Hit(mut hit) => {
             let handled = Handled::Forwarded {
                 why: need.why,

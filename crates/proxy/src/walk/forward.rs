@@ -175,7 +175,7 @@ async fn together(
 
 /// Answers a request that wants nothing from the origin with what is stored elsewhere.
 async fn stays(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    match below::look_up_shared(worker, ask, need, Role::Last).await {
+    match below::look_up_shared(worker, ask, need, &mut Role::Last).await {
         SharedLookup::Hit(hit) => found(worker, ask, hit),
         SharedLookup::Need(..) => deliver::failure(worker, ask, &Failure::OnlyIfCached),
     }
@@ -186,7 +186,7 @@ async fn alone(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need) -> Response<Reply
     let need = if worker.cache.shared.is_none() || need.is_unshared(worker, ask) {
         need
     } else {
-        match below::look_up_shared(worker, ask, need, Role::Single).await {
+        match below::look_up_shared(worker, ask, need, &mut Role::Single).await {
             SharedLookup::Hit(hit) => return found(worker, ask, hit),
             SharedLookup::Need(need, _) => need,
         }

@@ -1,6 +1,6 @@
 //! Admission: the tier takes as much as may be written, while the device works.
 
-use super::{Disk, Doing, Writer, bucket::Bucket, health::count};
+use super::{Disk, Doing, Writer, bucket::Bucket, statistics::count};
 use crate::{Body, Stored};
 use std::{
     sync::Arc,

@@ -2,9 +2,11 @@
 
 use super::{
     bucket::Bucket,
-    health::{Counts, Doing, Event, Health, count},
+    event::{Doing, Event},
+    health::Health,
     pool::Pool,
     queue::{Queue, Task},
+    statistics::{Counts, count},
 };
 use rustix::{
     fs::OFlags,

@@ -3,9 +3,9 @@
 use super::{
     Disk, DiskState,
     device::{Missed, ReadMode},
-    health::count,
     index::Spot,
     record::Bodies,
+    statistics::count,
 };
 use crate::{Stored, purge::Standing};
 use std::{

@@ -12,10 +12,10 @@ use super::{
     DiskState, Doing,
     files::Ledger,
     found::FoundSegment,
-    health::count,
     index::{RecordPosition, Spot},
     queue::{Next, Offer, Task},
     segment::Segment,
+    statistics::count,
 };
 use crate::{Stored, purge::Standing};
 use append::OpenSegment;

@@ -3,9 +3,9 @@
 use super::{
     Doing,
     ending::Ending,
+    event::Event,
     format::{Entry, FILE_HEAD, RECORD_HEAD},
     found::FoundSegment,
-    health::Event,
     index::{RecordPosition, Spot},
     keeper::Keeper,
     passing::{PAUSE, patiently},

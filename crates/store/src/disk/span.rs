@@ -3,7 +3,7 @@
 use super::{
     at_hand::AT_HAND_SECONDS,
     chunk,
-    health::Doing,
+    event::Doing,
     open::{OpenSource, PendingChunk},
 };
 use rustix::{fs::sendfile, io::Errno};

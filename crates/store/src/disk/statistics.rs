@@ -1,7 +1,26 @@
-//! The tier's figures for metrics.
+//! The tier's figures: what it counts, and a snapshot for metrics.
 
 use super::{Disk, Doing};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Counters of the tier.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub hits: AtomicU64,
+    pub misses: AtomicU64,
+    pub writes: AtomicU64,
+    pub bytes_written: AtomicU64,
+    pub refused: AtomicU64,
+    pub errors: AtomicU64,
+    pub damaged: AtomicU64,
+    pub evicted: AtomicU64,
+    pub forwarded: AtomicU64,
+}
+
+/// Adds one to `counter`.
+pub(super) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Relaxed);
+}
 
 /// A snapshot for metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -46,8 +46,11 @@ impl Leader {
             to,
         } = self;
         let fill = writer.fill().clone();
-        let is_refresh = to.is_none();
-        let fetching = ask_below(&worker, &ask, need, writer, &mut flight, is_refresh);
+        let role = match to {
+            Some(_) => Role::Leader(&mut flight),
+            None => Role::Refresh(&mut flight),
+        };
+        let fetching = ask_below(&worker, &ask, need, writer, role);
         let abandoned = poll_fn(|context| fill.poll_abandoned(context));
         let mut fetched = tokio::select! {
             biased;
@@ -133,18 +136,14 @@ async fn ask_below(
     ask: &Rc<Ask>,
     need: Need,
     writer: Writer,
-    flight: &mut Flight,
-    is_refresh: bool,
+    mut role: Role<'_>,
 ) -> Fetched {
-    let role = if is_refresh {
-        Role::Refresh(flight)
-    } else {
-        Role::Leader(flight)
-    };
-    match below::look_up_shared(worker, ask, need, role).await {
+    match below::look_up_shared(worker, ask, need, &mut role).await {
         SharedLookup::Hit(hit) => not_fetched(Landing::Found(Box::new(hit))),
         SharedLookup::Need(need, lease) => {
-            flight.asks_origin();
+            if let Some(flight) = role.flight() {
+                flight.asks_origin();
+            }
             fetch::fetch(worker, ask, &need, Some(writer), lease).await
         }
     }

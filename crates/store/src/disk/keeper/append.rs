@@ -7,9 +7,9 @@ use crate::{
     disk::{
         counting::is_plain,
         format::{ALIGN, ENTRY, Entry, FILE_HEAD, MOST_HEAD, RecordHead, TRAILER},
-        health::count,
         index::{RecordPosition, Spot},
         segment::Segment,
+        statistics::count,
     },
 };
 use std::{

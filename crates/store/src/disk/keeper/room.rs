@@ -5,9 +5,9 @@ use crate::{
     Stored,
     disk::{
         format::Entry,
-        health::count,
         index::{RecordPosition, Spot},
         segment::Segment,
+        statistics::count,
     },
 };
 use std::{fs, sync::atomic::Ordering::Relaxed};
