@@ -1,4 +1,5 @@
-//! What lies under a name on the server of a shared tier: a record, an empty line, and what each of its chunks holds.
+//! What lies under a name on the server of a shared tier: a record, an empty line, and what each of its chunks holds and
+//! the lease of who fetches it.
 #![no_main]
 
 use bytes::Bytes;
@@ -13,13 +14,14 @@ use store::{
     Body, Memory,
     purge::{Log, Position},
     shared::{
-        Config, SharedTierLookup, SharedTier,
-        remote::{RemoteFuture, Limits, Read, Remote},
+        Config, SharedTier, SharedTierLookup,
+        remote::{Limits, Read, Remote, RemoteFuture},
     },
 };
 use tokio::runtime::{Builder, Runtime};
 
-/// A server that has this record, and this under the name of each chunk, with checksums as if somebody meant it.
+/// A server that has this record, and this under the name of each chunk, with checksums as if somebody meant it, and as
+/// the lease that another node holds.
 #[derive(Debug)]
 struct Server {
     record: Bytes,
@@ -32,6 +34,15 @@ impl Server {
         let record = sealed(record, 0);
         let chunk = chunk.to_vec();
         Self { record, chunk }
+    }
+
+    /// What is under this name: the lease, a chunk or the record.
+    fn at(&self, name: &str) -> Option<Bytes> {
+        match name.rsplit_once('#') {
+            Some((_, "lease")) => Some(Bytes::copy_from_slice(&self.chunk)),
+            Some(_) => self.chunk(name),
+            None => Some(self.record.clone()),
+        }
     }
 
     /// A chunk's checksum depends on the set and the place in it, which its name ends with: `#0000000000000007.1`.
@@ -60,7 +71,7 @@ impl Remote for Server {
     }
 
     fn get_many<'a>(&'a self, keys: &'a [String], _: Read) -> RemoteFuture<'a, Vec<Option<Bytes>>> {
-        let values = keys.iter().map(|key| self.chunk(key)).collect();
+        let values = keys.iter().map(|key| self.at(key)).collect();
         Box::pin(ready(Ok(values)))
     }
 
@@ -69,7 +80,7 @@ impl Remote for Server {
     }
 
     fn add<'a>(&'a self, _: &'a str, _: &'a [u8], _: Duration) -> RemoteFuture<'a, bool> {
-        Box::pin(ready(Ok(true)))
+        Box::pin(ready(Ok(false)))
     }
 
     fn replace_if<'a>(
@@ -95,7 +106,12 @@ impl Remote for Server {
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let mut builder = Builder::new_current_thread();
-    builder.enable_time().build().expect("a runtime")
+    // Whoever waits for a lease waits in a time of its own.
+    builder
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime")
 });
 
 fuzz_target!(|data: &[u8]| {
@@ -106,7 +122,7 @@ fuzz_target!(|data: &[u8]| {
         timeout: Duration::from_secs(5),
         max_ttl: Duration::from_secs(5),
         largest_body: 1 << 20,
-        lease: Duration::from_secs(5),
+        lease: Duration::from_millis(50),
         prefix: "larder".to_owned(),
         trust: Duration::from_secs(5),
         node: "a".to_owned(),
@@ -115,7 +131,7 @@ fuzz_target!(|data: &[u8]| {
     let shared = SharedTier::over(config, memory, Box::new(Server::of(data)));
     let request = HeaderMap::new();
     let mut question = shared.question(b"https://a.example/", &request);
-    let found = RUNTIME.block_on(shared.find(&mut question, false));
+    let found = RUNTIME.block_on(shared.find(&mut question, true));
     if let SharedTierLookup::Here(found) = found {
         assert!(!found.is_empty());
         for stored in found {

@@ -125,13 +125,15 @@ impl Device {
         matches!(self.read_at_once(file, &mut [0], offset), Ok(Ok(())))
     }
 
-    /// Counts a failure, and reports it if it is the first. If the file system is full, it also has room made, so that
-    /// there is some for the next attempt.
+    /// Counts a failure, and reports it if it is the first. If the file system or a quota has no room
+    /// left, it also has room made, so that there is some for the next attempt.
     pub fn failed(&self, doing: Doing, file: &Path, error: &io::Error) {
         count(&self.counts.errors);
         self.health.failed(doing, file, error);
-        if error.kind() == io::ErrorKind::StorageFull {
-            self.tell_keeper(Task::Full);
+        match error.kind() {
+            io::ErrorKind::StorageFull => self.tell_keeper(Task::Full),
+            io::ErrorKind::QuotaExceeded => self.tell_keeper(Task::OverQuota),
+            _ => {}
         }
     }
 

@@ -163,6 +163,9 @@ impl Keeper {
             }
             Task::LetGo(file) => self.leaves(Leaving::Large(file)),
             Task::Full => self.fill_up(),
+            Task::OverQuota => {
+                self.evict(false);
+            }
             Task::Unnamed(id) => {
                 if let Some(bytes) = self.ledger.drop_unnamed(id) {
                     self.remove_large(id, bytes);

@@ -72,6 +72,8 @@ pub(super) enum Task {
     Spare(u64, u64),
     /// Make room, because the file system is full.
     Full,
+    /// Evict the oldest, because a quota is used up: no file system tells what is left of one.
+    OverQuota,
     /// Keep this file, which is otherwise no longer kept open, for those who read it.
     LetGo(Arc<File>),
     /// Remove this large file, which nobody holds and no record names.

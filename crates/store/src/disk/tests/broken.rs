@@ -294,6 +294,26 @@ fn a_full_device_puts_writing_out_of_order_and_nothing_else() {
 }
 
 #[test]
+fn where_a_quota_is_used_up_the_oldest_goes() {
+    let dir = Dir::new();
+    let disk = dir.open_with(4 << 20);
+    let mut count = 0;
+    while disk.statistics().segments < 4 {
+        put(&disk, count, 20_000);
+        count += 1;
+    }
+    let device = &disk.shared.device;
+    for _ in 0..2 {
+        let error = std::io::ErrorKind::QuotaExceeded.into();
+        device.failed(Doing::Writing, &dir.0, &error);
+    }
+    disk.flush();
+    assert_eq!(disk.statistics().segments, 2);
+    assert!(!holds(&disk, 0, 20_000));
+    assert!(holds(&disk, count - 1, 20_000));
+}
+
+#[test]
 fn an_index_that_cannot_be_made_again_is_not_needed() {
     const MANY: u64 = 400;
     let (dir, copy) = (Dir::new(), Dir::new());
