@@ -22,62 +22,68 @@ pub(super) fn read(fields: &HeaderMap, name: &HeaderName) -> Option<ResponseDire
     }
     let mut directives = ResponseDirectives::default();
     for (name, member) in &members {
-        // No directive has an inner list as its value.
-        if let ListEntry::Item(Item { bare_item, .. }) = member {
-            add(&mut directives, name.as_str(), bare_item);
-        }
+        let value = match member {
+            ListEntry::Item(Item { bare_item, .. }) => Some(bare_item),
+            ListEntry::InnerList(_) => None,
+        };
+        add(&mut directives, name.as_str(), value);
     }
     Some(directives)
 }
 
-/// Adds a directive if its value has the right type; otherwise ignores it (RFC 9213 section 2.1).
-fn add(directives: &mut ResponseDirectives, name: &str, value: &BareItem) {
+/// Adds a directive. `value` is `None` for an inner list, which none has.
+///
+/// A value of another type is not consumed (RFC 9213 section 2.1). Then the directive has the meaning that keeps the
+/// response for the shorter time: what forbids is said all the same, and what allows is not.
+fn add(directives: &mut ResponseDirectives, name: &str, value: Option<&BareItem>) {
     match name {
-        "no-store" => directives.no_store = is_true(value),
+        "no-store" => directives.no_store = is_said(value),
         "no-cache" => directives.no_cache = qualified(value),
         "private" => directives.private = qualified(value),
         "public" => directives.public = is_true(value),
-        "must-revalidate" => directives.must_revalidate = is_true(value),
-        "proxy-revalidate" => directives.proxy_revalidate = is_true(value),
+        "must-revalidate" => directives.must_revalidate = is_said(value),
+        "proxy-revalidate" => directives.proxy_revalidate = is_said(value),
         "must-understand" => directives.must_understand = is_true(value),
-        // An argument has no meaning (RFC 8246 section 2); `?0` is how a dictionary says that a member does not hold.
-        "immutable" => directives.immutable = !matches!(value, BareItem::Boolean(false)),
-        "no-transform" => directives.no_transform = is_true(value),
-        "max-age" => directives.max_age = lifetime(value),
-        "s-maxage" => directives.s_maxage = lifetime(value),
+        // An argument has no meaning (RFC 8246 section 2).
+        "immutable" => directives.immutable = is_said(value),
+        "no-transform" => directives.no_transform = is_said(value),
+        "max-age" => directives.max_age = Some(lifetime(value)),
+        "s-maxage" => directives.s_maxage = Some(lifetime(value)),
         "stale-while-revalidate" => directives.stale_while_revalidate = seconds(value),
         "stale-if-error" => directives.stale_if_error = seconds(value),
         _ => {}
     }
 }
 
-fn is_true(value: &BareItem) -> bool {
-    matches!(value, BareItem::Boolean(true))
+fn is_true(value: Option<&BareItem>) -> bool {
+    matches!(value, Some(BareItem::Boolean(true)))
 }
 
-fn qualified(value: &BareItem) -> Qualified {
+/// `?0` is how a dictionary says that a member does not hold.
+fn is_said(value: Option<&BareItem>) -> bool {
+    !matches!(value, Some(BareItem::Boolean(false)))
+}
+
+fn qualified(value: Option<&BareItem>) -> Qualified {
     let mut found = Qualified::Absent;
     match value {
-        BareItem::Boolean(true) => found.join(None),
-        BareItem::String(list) => found.join(Some(list.as_str().as_bytes())),
-        _ => {}
+        Some(BareItem::Boolean(false)) => {}
+        Some(BareItem::String(list)) => found.join(Some(list.as_str().as_bytes())),
+        _ => found.join(None),
     }
     found
 }
 
-fn seconds(value: &BareItem) -> Option<u32> {
-    let BareItem::Integer(seconds) = value else {
+fn seconds(value: Option<&BareItem>) -> Option<u32> {
+    let Some(BareItem::Integer(seconds)) = value else {
         return None;
     };
     let seconds = u64::try_from(i64::from(*seconds)).ok()?;
     Some(u32::try_from(seconds).map_or(MOST_SECONDS, |seconds| seconds.min(MOST_SECONDS)))
 }
 
-/// Reads a lifetime. A negative one has the right type but ended before it began: it is zero, like a malformed one in
-/// `Cache-Control`.
-fn lifetime(value: &BareItem) -> Option<u32> {
-    match value {
-        BareItem::Integer(_) => seconds(value).or(Some(0)),
-        _ => None,
-    }
+/// Reads a lifetime. One that is negative or no number is zero, like a malformed one in `Cache-Control`: otherwise the
+/// heuristic would keep for hours what was meant for seconds (RFC 9111 section 4.2.1).
+fn lifetime(value: Option<&BareItem>) -> u32 {
+    seconds(value).unwrap_or(0)
 }

@@ -33,13 +33,26 @@ fn targeted_fields_replace_cache_control_rfc_9213_section_2_2() {
         ("max-age=-5", max_age(0)),
         // Section 3.1: not a directive, but not empty either.
         ("none", ResponseDirectives::default()),
-        // Section 2.1: a value of another type is not consumed.
-        ("max-age=\"60\"", ResponseDirectives::default()),
-        ("max-age=60.0", ResponseDirectives::default()),
-        ("max-age", ResponseDirectives::default()),
-        ("max-age=(60)", ResponseDirectives::default()),
+        // Section 2.1: a value of another type is not consumed, and the lifetime is invalid (RFC 9111 section 4.2.1).
+        ("max-age=\"60\"", max_age(0)),
+        ("max-age=60.5", max_age(0)),
+        ("max-age", max_age(0)),
+        ("max-age=(60)", max_age(0)),
+        ("s-maxage=x, max-age=60", of("s-maxage=x, max-age=60")),
+        // What forbids is said with any value, and what allows is not.
+        ("no-store=1", of("no-store")),
+        ("private=1", of("private")),
+        ("no-cache=(a)", of("no-cache")),
+        ("must-revalidate=x", of("must-revalidate")),
+        ("proxy-revalidate=\"\"", of("proxy-revalidate")),
+        ("no-transform=1", of("no-transform")),
         (
-            "no-store=1, private=1, public=x, no-cache=?0",
+            "public=1, must-understand=1, stale-if-error=60.5, stale-while-revalidate=x",
+            ResponseDirectives::default(),
+        ),
+        // A member that does not hold.
+        (
+            "no-store=?0, private=?0, no-cache=?0, must-revalidate=?0, public=?0",
             ResponseDirectives::default(),
         ),
     ] {
