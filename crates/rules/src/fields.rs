@@ -236,17 +236,22 @@ fn is_end_to_end(name: &HeaderName) -> bool {
 /// Whether a field can decide if, how long and for whom a response is stored, whether or not a site heeds it. Such a
 /// field must be known as long as the response is kept, because that is judged anew.
 pub fn decides(name: &HeaderName) -> bool {
-    match *name {
-        header::CACHE_CONTROL | header::EXPIRES | header::VARY => true,
-        _ => name.as_str().ends_with("-cache-control") || DECIDING.contains(name),
-    }
+    matches!(*name, header::CACHE_CONTROL | header::VARY) || gives_lifetime(name)
 }
 
-/// Fields of other caches that decide. See [`decides`].
-static DECIDING: [HeaderName; 3] = [
+/// Whether some cache keeps a response as long as this field says, perhaps whatever `Cache-Control` says: `Expires`, a
+/// targeted field (RFC 9213), or a field of one kind of cache. What must not be kept anywhere has none of them.
+pub fn gives_lifetime(name: &HeaderName) -> bool {
+    let is_targeted = name.as_str().ends_with("-cache-control");
+    is_targeted || *name == header::EXPIRES || OF_SOME_CACHES.contains(name)
+}
+
+/// The lifetimes for one kind of cache: surrogates, the cache in front of the application, nginx, and Akamai.
+static OF_SOME_CACHES: [HeaderName; 4] = [
     surrogate::CONTROL,
     freshness::REVERSE_PROXY_TTL,
     freshness::ACCEL_EXPIRES,
+    HeaderName::from_static("edge-control"),
 ];
 
 /// Whether a field must not be stored, apart from hop-by-hop fields: one that `no-cache="…"` or `private="…"` names, or

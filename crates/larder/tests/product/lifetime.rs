@@ -304,7 +304,8 @@ fn what_a_site_sets_does_not_lengthen_the_life_of_our_own_errors() {
         let (origin, larder) = start_with(&format!(
             "[[origin]]\nservers = \"{{origin}}\"\n[[route]]\npath = \"/gone\"\nrefuse = \"410\"\n[defaults.response_headers]\n\
              {edit} = [\"Cache-Control: public, max-age=3600\", \"X-Frame-Options: DENY\", \
-             \"Cloudflare-CDN-Cache-Control: max-age=3600\", \"X-Accel-Expires: 3600\"]\n",
+             \"Cloudflare-CDN-Cache-Control: max-age=3600\", \"Akamai-Cache-Control: max-age=3600\", \
+             \"X-Accel-Expires: 3600\"]\n",
         ));
         origin.reply("/", Reply::ok());
         origin.reply("/broken", Reply::close());
@@ -316,7 +317,11 @@ fn what_a_site_sets_does_not_lengthen_the_life_of_our_own_errors() {
                 is_kept,
                 "{edit} {target}: {says}"
             );
-            for name in ["cloudflare-cdn-cache-control", "x-accel-expires"] {
+            for name in [
+                "cloudflare-cdn-cache-control",
+                "akamai-cache-control",
+                "x-accel-expires",
+            ] {
                 assert_eq!(
                     answer.header(name).is_some(),
                     is_kept,

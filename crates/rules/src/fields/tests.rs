@@ -171,20 +171,26 @@ fn the_lines_of_the_whole_say_nothing_of_a_part() {
 }
 
 #[test]
-fn what_decides() {
+fn what_gives_a_lifetime_and_what_decides() {
     for name in [
-        "cache-control",
         "expires",
-        "vary",
         "cdn-cache-control",
+        "akamai-cache-control",
         "surrogate-control",
         "x-reverse-proxy-ttl",
         "x-accel-expires",
+        "edge-control",
     ] {
-        assert!(decides(&HeaderName::from_static(name)), "{name}");
+        let name = HeaderName::from_static(name);
+        assert!(gives_lifetime(&name) && decides(&name), "{name}");
+    }
+    for name in ["cache-control", "vary"] {
+        let name = HeaderName::from_static(name);
+        assert!(!gives_lifetime(&name) && decides(&name), "{name}");
     }
     for name in ["etag", "x-cache-controls", "set-cookie"] {
-        assert!(!decides(&HeaderName::from_static(name)), "{name}");
+        let name = HeaderName::from_static(name);
+        assert!(!gives_lifetime(&name) && !decides(&name), "{name}");
     }
 }
 

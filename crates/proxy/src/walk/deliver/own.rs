@@ -12,7 +12,7 @@ use crate::{
     walk::report,
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
-use rules::fields::remove_where;
+use rules::fields::{gives_lifetime, remove_where};
 use std::time::Duration;
 
 /// Answers with an error of our own. The request has a route.
@@ -55,20 +55,10 @@ const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 fn unkept(ask: &Ask, fields: &mut HeaderMap) {
     fields.insert(header::CACHE_CONTROL, NO_STORE);
     remove_where(fields, |name| {
-        let name_of_cdn = name.as_str().ends_with("cdn-cache-control");
-        name_of_cdn || OF_PAGES.contains(&name.as_str()) || ask.site.targets.contains(name)
+        let is_validator = matches!(*name, header::ETAG | header::LAST_MODIFIED);
+        is_validator || gives_lifetime(name) || ask.site.targets.contains(name)
     });
 }
-
-/// What lengthens the life of an answer somewhere, and what names its content.
-const OF_PAGES: [&str; 6] = [
-    "expires",
-    "surrogate-control",
-    "x-accel-expires",
-    "edge-control",
-    "etag",
-    "last-modified",
-];
 
 /// Answers with an error of our own. The request was not understood. `asked` is its head as it came, and its
 /// connection; `None` for an include.

@@ -2,6 +2,7 @@
 
 use crate::{ask::Ask, body::Content, walk::shape::Shaped};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use rules::fields::{gives_lifetime, remove_where};
 
 /// Returns a composed answer with `content`, and changes its fields.
 pub(super) fn composed(
@@ -10,11 +11,10 @@ pub(super) fn composed(
     fields: &mut HeaderMap,
     content: Content,
 ) -> Shaped {
-    const OF_THE_PAGE_ALONE: [HeaderName; 14] = [
+    const OF_THE_PAGE_ALONE: [HeaderName; 11] = [
         header::ETAG,
         header::LAST_MODIFIED,
         header::ACCEPT_RANGES,
-        header::EXPIRES,
         header::PRAGMA,
         HeaderName::from_static("content-md5"),
         HeaderName::from_static("digest"),
@@ -23,26 +23,14 @@ pub(super) fn composed(
         HeaderName::from_static("signature"),
         HeaderName::from_static("signature-input"),
         header::TRAILER,
-        // Lifetimes that nginx and Akamai heed before `Cache-Control`.
-        HeaderName::from_static("x-accel-expires"),
-        HeaderName::from_static("edge-control"),
     ];
     ask.composed.set(true);
-    for name in OF_THE_PAGE_ALONE {
-        fields.remove(name);
-    }
+    remove_where(fields, |name| {
+        // Lifetimes for caches between us and the client are the page's too.
+        OF_THE_PAGE_ALONE.contains(name) || gives_lifetime(name) || ask.site.targets.contains(name)
+    });
     if matches!(content, Content::Composed(_)) || ask.method == Method::HEAD {
         fields.remove(header::CONTENT_LENGTH);
-    }
-    // Lifetimes for caches between us and the client (RFC 9213) are the page's too.
-    let targeted: Vec<_> = fields
-        .keys()
-        .filter(|name| name.as_str().ends_with("-cache-control"))
-        .chain(&ask.site.targets)
-        .cloned()
-        .collect();
-    for name in targeted {
-        fields.remove(name);
     }
     fields.insert(header::CACHE_CONTROL, unkept(fields));
     Shaped { status, content }

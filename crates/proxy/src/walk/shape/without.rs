@@ -2,16 +2,13 @@
 
 use crate::ask::Ask;
 use http::{HeaderMap, HeaderName, header};
-use rules::fields::remove_where;
+use rules::fields::{gives_lifetime, remove_where};
 
-/// Fields about the page besides its content: lifetimes for any cache, validators, digests of the whole (RFC 9530
-/// section 3, RFC 3230), and how a browser uses it.
-const OF_PAGE: [HeaderName; 13] = [
+/// Fields about the page besides its content and its lifetimes: validators, digests of the whole (RFC 9530 section 3,
+/// RFC 3230), how caches and how browsers use it.
+const OF_PAGE: [HeaderName; 10] = [
     header::CACHE_CONTROL,
-    header::EXPIRES,
     header::PRAGMA,
-    HeaderName::from_static("x-accel-expires"),
-    HeaderName::from_static("edge-control"),
     header::ETAG,
     header::LAST_MODIFIED,
     HeaderName::from_static("repr-digest"),
@@ -27,10 +24,9 @@ const OF_PAGE: [HeaderName; 13] = [
 pub(super) fn without_page(ask: &Ask, fields: &mut HeaderMap) {
     without_content(fields);
     without_digest(fields);
-    let is_target = |name: &HeaderName| {
-        ask.site.targets.contains(name) || name.as_str().ends_with("-cache-control")
-    };
-    remove_where(fields, |name| OF_PAGE.contains(name) || is_target(name));
+    remove_where(fields, |name| {
+        OF_PAGE.contains(name) || gives_lifetime(name) || ask.site.targets.contains(name)
+    });
 }
 
 /// Removes what holds for the whole content, since only a part is sent (RFC 9530 section 2).
