@@ -357,6 +357,12 @@ fn what_is_stale_is_sent_while_the_server_fails() {
 /// stored themselves, whatever the script said of its page before.
 #[test]
 fn what_php_shows_of_a_script_that_broke_off_is_sent_and_never_stored() {
+    const LIFETIMES: [(&str, &str); 4] = [
+        ("Example-Cache-Control", "max-age=3600"),
+        ("Expires", "Sat, 01 Jan 2050 00:00:00 GMT"),
+        ("X-Accel-Expires", "3600"),
+        ("Edge-Control", "max-age=3600"),
+    ];
     let server = FastCgi::with_output("");
     let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&format!(
@@ -380,12 +386,17 @@ fn what_php_shows_of_a_script_that_broke_off_is_sent_and_never_stored() {
     };
     for status in ["", "Status: 500\r\n", "Status: 404\r\n"] {
         for error in ["Fatal error", "Parse error", "Recoverable fatal error"] {
-            let head = format!("{status}Example-Cache-Control: max-age=3600\r\n");
+            let lifetimes = LIFETIMES.map(|(name, value)| format!("{name}: {value}\r\n"));
+            let head = format!("{status}{}", lifetimes.concat());
             answer(head.leak(), "in line 5", Some(error));
             for _ in 0..2 {
                 let shown = larder.get("/a").send();
                 assert!(!shown.hit() && shown.complete, "{status}{error}");
                 assert_eq!(shown.text(), "in line 5", "{status}{error}");
+                assert_eq!(shown.header("cache-control"), Some("no-store"));
+                for (name, _) in LIFETIMES {
+                    assert_eq!(shown.header(name), None, "{status}{error}");
+                }
             }
         }
     }

@@ -15,6 +15,7 @@ use crate::{
 };
 use bytes::BytesMut;
 use http::{HeaderValue, Response, StatusCode, header::CACHE_CONTROL};
+use rules::fields::{gives_lifetime, remove_where};
 use std::{
     future::poll_fn,
     task::{Context, Poll, ready},
@@ -129,8 +130,7 @@ impl Exchange {
             }
             let fields = response.headers_mut();
             fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            fields.remove("surrogate-control");
-            fields.remove("cdn-cache-control");
+            remove_where(fields, gives_lifetime);
         }
         let asked = RequestFraming {
             upgrade: None,
