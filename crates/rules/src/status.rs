@@ -69,7 +69,7 @@ pub enum Handled {
     Own,
 }
 
-/// Returns the `ttl` of a response that stays fresh for `remaining` (RFC 9211 section 2.5), in whole seconds. It is
+/// Returns the `ttl` of a response that stays fresh for `remaining` (RFC 9211 section 2.4), in whole seconds. It is
 /// rounded up because `Age` is rounded down: together they add up to the lifetime.
 pub const fn ttl(remaining: Duration) -> i64 {
     let begun = (remaining.subsec_nanos() > 0) as u64;
