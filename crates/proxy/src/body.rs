@@ -15,11 +15,12 @@ use bytes::Bytes;
 use following::Following;
 use http::HeaderMap;
 use http_body::SizeHint;
+use rules::range::Span;
 use std::{
     sync::Arc,
     task::{Context, Poll, ready},
 };
-use store::{BodyPiece, Memory, Part, Pieces, Stored, disk, fill::Reader};
+use store::{Body, BodyPiece, Memory, Part, Pieces, Stored, disk, fill::Reader};
 use transit::Transit;
 
 /// The source of an answer's content.
@@ -64,6 +65,16 @@ impl Content {
                 Self::Pieces(Box::new(pieces.into()))
             }
         }
+    }
+
+    /// All of a stored body. If some of it is missing, the content breaks off: it must look neither empty nor whole.
+    pub fn all_of(body: &Body) -> Self {
+        let last = match body.length() {
+            Some(0) => return Self::Empty,
+            length => length.and_then(|length| length.checked_sub(1)),
+        };
+        let pieces = last.and_then(|last| body.slice(Span { first: 0, last }));
+        pieces.map_or(Self::Missing, Self::pieces)
     }
 
     /// A fill's whole body, with the announced `length`.

@@ -3,7 +3,7 @@ use crate::sample::WakeFlag;
 use http_body::Body as _;
 use std::{pin::Pin, sync::Arc, task::Waker};
 use store::{
-    Budget,
+    Budget, Parts,
     fill::{Fill, Writer},
 };
 
@@ -29,6 +29,15 @@ fn read(body: &mut ReplyBody) -> (Vec<u8>, Poll<Result<(), String>>) {
 
 fn piece(text: &'static str) -> BodyPiece {
     Bytes::from_static(text.as_bytes()).into()
+}
+
+#[test]
+fn what_is_not_all_there_is_not_empty() {
+    let parts = |length| Body::Parts(Arc::new(Parts::new(length, 0, Bytes::from("abc"))));
+    assert!(matches!(Content::all_of(&parts(4)), Content::Missing));
+    assert!(matches!(Content::all_of(&parts(3)), Content::Whole(all) if all == "abc"));
+    let nothing = Body::Whole(Bytes::new());
+    assert!(matches!(Content::all_of(&nothing), Content::Empty));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use part::part;
 use rules::{
     partial,
     precondition::{self, Representation},
-    range::{self, Span},
+    range,
     time::Time,
 };
 use store::{Body, Stored, fill::Reader};
@@ -178,21 +178,8 @@ fn whole(
             stored
                 .body
                 .in_one()
-                .map_or_else(|| all_of(&stored.body), Content::Whole)
+                .map_or_else(|| Content::all_of(&stored.body), Content::Whole)
         }
     };
     Shaped { status, content }
 }
-
-/// Returns all of a body. If some of it is missing, the content breaks off: it must look neither empty nor whole.
-pub fn all_of(body: &Body) -> Content {
-    let last = match body.length() {
-        Some(0) => return Content::Empty,
-        length => length.and_then(|length| length.checked_sub(1)),
-    };
-    let pieces = last.and_then(|last| body.slice(Span { first: 0, last }));
-    pieces.map_or(Content::Missing, Content::pieces)
-}
-
-#[cfg(test)]
-mod tests;

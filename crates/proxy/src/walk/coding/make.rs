@@ -5,7 +5,7 @@ use crate::{
     body::Content,
     cache::Worker,
     compress::{self, Begun, Encoder, FormSource, Instead, Job, Maker, Recoded, Small},
-    walk::{pump::Room, shape},
+    walk::pump::Room,
 };
 use http::Method;
 use rules::coding::Coding;
@@ -134,7 +134,7 @@ fn otherwise(
             Err(content)
         }
         Instead::Made(form) => match form.stored {
-            Some(made) => Ok(shape::all_of(&made.body)),
+            Some(made) => Ok(Content::all_of(&made.body)),
             None => Err(content),
         },
         Instead::Unkept => Recoded::encoded(content, coding, counts, memory),

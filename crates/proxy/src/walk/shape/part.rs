@@ -1,7 +1,7 @@
 //! The parts of a stored response that a request's `Range` asks for (RFC 9110 section 14).
 
 use super::{
-    Shaped, all_of,
+    Shaped,
     without::{without_digest, without_page},
 };
 use crate::{ask::Ask, body::Content};
@@ -80,7 +80,7 @@ fn one_part(stored: &Stored, reader: Option<Reader>, span: Span) -> Option<Conte
 fn fallback(stored: &Stored, reader: Option<Reader>, status: StatusCode, length: u64) -> Shaped {
     let content = match reader {
         Some(reader) => Content::following(reader, Some(length)),
-        None => all_of(&stored.body),
+        None => Content::all_of(&stored.body),
     };
     Shaped { status, content }
 }
