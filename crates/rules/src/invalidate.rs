@@ -54,9 +54,7 @@ pub(crate) fn names(reference: &[u8], target: &str) -> bool {
 
 /// Resolves `reference` against `target` and normalises it.
 fn resolved(reference: &[u8], target: &str) -> Option<NormalForm> {
-    let written = uri::encode(reference);
-    let resolved = uri::resolve(&Reference::parse(target), &Reference::parse(&written));
-    normal_form(&Reference::parse(&resolved))
+    normal_form(&Reference::parse(&uri::join(target, reference)))
 }
 
 /// A normalised URI, as it is keyed.

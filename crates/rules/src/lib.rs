@@ -49,7 +49,7 @@
 //! | RFC 9875 | cache groups | [`surrogate::groups`], [`surrogate::invalidated_groups`] |
 //! | RFC 9112 2.1 | where a head ends | [`head::may_be_whole`] |
 //! | RFC 7239 4, 6 | `Forwarded`, and the addresses of nodes | [`forwarded::elements`], [`forwarded::address`] |
-//! | RFC 3986 5 | references, as pages have them | [`resolved`] |
+//! | RFC 3986 5 | references, as fields and pages have them | [`uri::join`] |
 //! | none | tags (surrogate keys) | [`surrogate::tags`] |
 //! | none | `Surrogate-Control: content` | [`surrogate::wants_esi`] |
 
@@ -76,5 +76,3 @@ pub mod time;
 pub mod uri;
 pub mod validate;
 pub mod vary;
-
-pub use uri::resolved;

@@ -142,7 +142,7 @@ impl Context {
             host => host,
         };
         let base = format!("{}://{own}{}", self.scheme, self.target);
-        let uri = Uri::try_from(rules::resolved(&base, reference)).ok()?;
+        let uri = Uri::try_from(rules::uri::join(&base, reference.as_bytes())).ok()?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
             return None;
         }
