@@ -174,8 +174,8 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
 /// A stored response of only `status` and `fields`.
 pub(crate) fn stored(status: StatusCode, fields: &HeaderMap) -> Arc<Stored> {
     let now = Time::from_secs(1_000_000);
-    let (directives, site) = Default::default();
-    let facts = freshness::facts(status, fields, &directives, false, &site, now, now);
+    let (said, site) = Default::default();
+    let facts = freshness::facts(status, fields, &said, &site, now, now);
     let (fields, body) = (Fields::pack(fields), Body::Whole("".into()));
     Arc::new(Stored::new(0, status, fields, facts, None, None, body))
 }

@@ -131,12 +131,20 @@ pub struct RequestDirectives {
 }
 
 /// Which field a set of response directives was read from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DirectiveSource {
     /// `Cache-Control`, or no field at all.
+    #[default]
     CacheControl,
     /// This targeted field. `Cache-Control` and `Expires` do not count then (RFC 9213 section 2.2).
     Targeted(HeaderName),
+}
+
+impl DirectiveSource {
+    /// Whether it is a targeted field.
+    pub const fn is_targeted(&self) -> bool {
+        matches!(self, Self::Targeted(_))
+    }
 }
 
 /// Returns the directives that hold for this cache, and where they come from: the first valid, non-empty targeted field

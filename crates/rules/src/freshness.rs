@@ -6,7 +6,12 @@ mod age;
 mod lifetime;
 mod stale;
 
-use crate::{directives::ResponseDirectives, fields::begins_event_stream, reuse, time::Time};
+use crate::{
+    directives::{DirectiveSource, ResponseDirectives},
+    fields::begins_event_stream,
+    reuse,
+    time::Time,
+};
 use http::{HeaderMap, StatusCode};
 use stale::Restraint;
 use std::time::Duration;
@@ -207,18 +212,18 @@ pub struct Site {
 
 /// Computes the facts of a response received at `response_time` for a request sent at `request_time`.
 ///
-/// `targeted` says that `directives` come from a targeted field, so that `Expires` does not count (RFC 9213 section
-/// 2.2). Under [`Site::override_lifetime`] the origin's `no-cache` and `must-revalidate` do not count either, nor its
-/// windows for stale answers where the site gives one.
+/// `said` are the directives that hold for this cache, and where they come from ([`directives::response`]): beside those
+/// of a targeted field, `Expires` does not count (RFC 9213 section 2.2). Under [`Site::override_lifetime`] the origin's
+/// `no-cache` and `must-revalidate` do not count, nor its windows for stale answers where the site gives one.
 pub fn facts(
     status: StatusCode,
     fields: &HeaderMap,
-    directives: &ResponseDirectives,
-    targeted: bool,
+    said: &(ResponseDirectives, DirectiveSource),
     site: &Site,
     request_time: Time,
     response_time: Time,
 ) -> Facts {
+    let (directives, read_from) = said;
     let date = age::date(fields, response_time);
     let initial_age_ms = age::initial_ms(fields, date, request_time, response_time);
     let initial_age = Duration::from_millis(initial_age_ms);
@@ -226,7 +231,7 @@ pub fn facts(
         status,
         fields,
         directives,
-        targeted,
+        read_from,
         date: date.unwrap_or(response_time),
         now: response_time,
         initial_age,

@@ -98,11 +98,8 @@ pub fn may_be_stored(status: StatusCode) -> bool {
 
 /// Whether a response with these fields says that its `Set-Cookie` is for everybody, as [`SetCookie::Refuse`] demands.
 pub fn means_cookie(response: &HeaderMap, targets: &[HeaderName]) -> bool {
-    let (directives, source) = directives::response(response, targets);
-    demands::means_cookie(
-        &directives,
-        source != directives::DirectiveSource::CacheControl,
-    )
+    let (directives, read_from) = directives::response(response, targets);
+    demands::means_cookie(&directives, &read_from)
 }
 
 /// Judges an exchange.
@@ -115,11 +112,12 @@ pub fn means_cookie(response: &HeaderMap, targets: &[HeaderName]) -> bool {
 /// freshness, and what ends stale windows (`must-revalidate` and its kin). These no longer allow storing a response to
 /// a request with `Authorization` then: of three exceptions only `public` is left.
 pub fn judge(exchange: &Exchange<'_>, site: &Site<'_>) -> Result<Storable, NotStorable> {
-    let (directives, source) = directives::response(exchange.response, site.targets);
+    let said = directives::response(exchange.response, site.targets);
+    let (directives, read_from) = &said;
     let says = Says {
         exchange,
-        directives: &directives,
-        targeted: source != directives::DirectiveSource::CacheControl,
+        directives,
+        read_from,
         forced: site.freshness.override_lifetime.is_some(),
     };
     says.check_method()?;
@@ -142,8 +140,7 @@ pub fn judge(exchange: &Exchange<'_>, site: &Site<'_>) -> Result<Storable, NotSt
     let facts = freshness::facts(
         exchange.status,
         exchange.response,
-        &directives,
-        says.targeted,
+        &said,
         &site.freshness,
         exchange.request_time,
         exchange.response_time,

@@ -57,7 +57,7 @@ fn build(variant: Option<Variant>, date: u64, body: Body) -> Stored {
 }
 
 fn facts(fields: &HeaderMap, date: u64) -> Facts {
-    let (directives, _) = directives::response(fields, &[]);
+    let said = directives::response(fields, &[]);
     let (site, at) = (freshness::Site::default(), Time::from_secs(date));
-    freshness::facts(StatusCode::OK, fields, &directives, false, &site, at, at)
+    freshness::facts(StatusCode::OK, fields, &said, &site, at, at)
 }

@@ -98,9 +98,9 @@ fn head() -> (Fields, Facts) {
     ] {
         fields.insert(name, HeaderValue::from_static(value));
     }
-    let (said, _) = directives::response(&fields, &[]);
+    let said = directives::response(&fields, &[]);
     let (site, at) = (freshness::Site::default(), Time::from_secs(1_767_225_600));
-    let facts = freshness::facts(StatusCode::OK, &fields, &said, false, &site, at, at);
+    let facts = freshness::facts(StatusCode::OK, &fields, &said, &site, at, at);
     (Fields::pack(&fields), facts)
 }
 

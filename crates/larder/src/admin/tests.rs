@@ -102,12 +102,11 @@ impl Admin {
             .unwrap()
             .as_millis() as u64;
         let then = Time::from_millis(now - age * 1000);
-        let (directives, _) = directives::response(&fields, &[]);
+        let said = directives::response(&fields, &[]);
         let facts = freshness::facts(
             StatusCode::OK,
             &fields,
-            &directives,
-            false,
+            &said,
             &freshness::Site::default(),
             then,
             then,

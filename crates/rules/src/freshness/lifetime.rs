@@ -2,7 +2,7 @@
 
 use super::{LifetimeSource, Site};
 use crate::{
-    directives::{ResponseDirectives, list::delta_seconds},
+    directives::{DirectiveSource, ResponseDirectives, list::delta_seconds},
     fields::has,
     time::Time,
 };
@@ -31,7 +31,8 @@ pub(super) struct Given<'a> {
     pub(super) status: StatusCode,
     pub(super) fields: &'a HeaderMap,
     pub(super) directives: &'a ResponseDirectives,
-    pub(super) targeted: bool,
+    /// The field that the directives come from.
+    pub(super) read_from: &'a DirectiveSource,
     /// The value of `Date`, or the time of receipt.
     pub(super) date: Time,
     /// The time of receipt.
@@ -83,7 +84,7 @@ pub(super) fn counted(
 fn explicit(given: &Given<'_>) -> Option<(LifetimeSource, Duration)> {
     let directives = given.directives;
     let seconds = |seconds: u32| Duration::from_secs(seconds.into());
-    if given.targeted {
+    if given.read_from.is_targeted() {
         let lifetime = directives.s_maxage.or(directives.max_age)?;
         return Some((LifetimeSource::Targeted, seconds(lifetime)));
     }
@@ -166,10 +167,14 @@ fn heuristic(given: &Given<'_>) -> Option<Duration> {
 
 /// Whether the origin says explicitly how long the response is fresh, even if for no time at all (RFC 9111 section
 /// 4.2.1).
-pub fn has_explicit(fields: &HeaderMap, directives: &ResponseDirectives, targeted: bool) -> bool {
+pub fn has_explicit(
+    fields: &HeaderMap,
+    directives: &ResponseDirectives,
+    read_from: &DirectiveSource,
+) -> bool {
     directives.s_maxage.is_some()
         || directives.max_age.is_some()
-        || (!targeted
+        || (!read_from.is_targeted()
             && [EXPIRES, REVERSE_PROXY_TTL, ACCEL_EXPIRES]
                 .iter()
                 .any(|name| has(fields, name)))

@@ -37,12 +37,11 @@ fn date(offset: i64) -> String {
 }
 
 fn judge_as(status: u16, fields: &HeaderMap, site: &Site, request_time: Time) -> Facts {
-    let (directives, source) = directives::response(fields, &[CDN]);
+    let said = directives::response(fields, &[CDN]);
     facts(
         StatusCode::from_u16(status).unwrap(),
         fields,
-        &directives,
-        source != directives::DirectiveSource::CacheControl,
+        &said,
         site,
         request_time,
         NOW,
@@ -120,16 +119,8 @@ fn a_date_is_the_origins_if_it_gave_one() {
         (vec![], None),
     ] {
         let (fields, site) = (fields(&lines), Site::default());
-        let (directives, _) = directives::response(&fields, &[]);
-        let facts = facts(
-            StatusCode::OK,
-            &fields,
-            &directives,
-            false,
-            &site,
-            received,
-            received,
-        );
+        let said = directives::response(&fields, &[]);
+        let facts = facts(StatusCode::OK, &fields, &said, &site, received, received);
         assert_eq!(facts.date_of_origin(), expected, "{lines:?}");
     }
 }

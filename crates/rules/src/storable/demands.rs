@@ -2,7 +2,7 @@
 
 use super::{Exchange, NotStorable, SetCookie, post};
 use crate::{
-    directives::ResponseDirectives,
+    directives::{DirectiveSource, ResponseDirectives},
     fields::{begins_event_stream, has},
     freshness::{self, Facts},
     range,
@@ -19,15 +19,18 @@ use http::{
 pub(super) struct Says<'a> {
     pub(super) exchange: &'a Exchange<'a>,
     pub(super) directives: &'a ResponseDirectives,
-    /// Whether the directives come from a targeted field.
-    pub(super) targeted: bool,
+    /// The field that the directives come from.
+    pub(super) read_from: &'a DirectiveSource,
     /// Whether the site forces a lifetime.
     pub(super) forced: bool,
 }
 
 /// Whether an origin that says this means its `Set-Cookie` for everybody.
-pub(super) const fn means_cookie(directives: &ResponseDirectives, targeted: bool) -> bool {
-    directives.public || directives.s_maxage.is_some() || targeted
+pub(super) const fn means_cookie(
+    directives: &ResponseDirectives,
+    read_from: &DirectiveSource,
+) -> bool {
+    directives.public || directives.s_maxage.is_some() || read_from.is_targeted()
 }
 
 impl Says<'_> {
@@ -37,7 +40,7 @@ impl Says<'_> {
         let exchange = self.exchange;
         let allowed = match *exchange.method {
             Method::GET => true,
-            Method::POST => post::is_storable(exchange, self.directives, self.targeted),
+            Method::POST => post::is_storable(exchange, self.directives, self.read_from),
             _ => false,
         };
         allowed.then_some(()).ok_or(NotStorable::Method)
@@ -99,7 +102,7 @@ impl Says<'_> {
         let mut excluded = directives.private.names().iter();
         let is_excluded = excluded.any(|name| *name == SET_COOKIE)
             || directives.no_cache.names().contains(&SET_COOKIE);
-        let is_meant = means_cookie(directives, self.targeted);
+        let is_meant = means_cookie(directives, self.read_from);
         match site {
             SetCookie::Strip => Ok(true),
             SetCookie::Store => Ok(false),
@@ -117,7 +120,7 @@ impl Says<'_> {
     pub(super) fn check_freshness(&self, facts: &Facts) -> Result<(), NotStorable> {
         let exchange = self.exchange;
         let permitted = self.directives.public
-            || freshness::has_explicit(exchange.response, self.directives, self.targeted)
+            || freshness::has_explicit(exchange.response, self.directives, self.read_from)
             || freshness::is_heuristically_cacheable(exchange.status)
             || matches!(
                 facts.source,

@@ -1,7 +1,10 @@
 //! Responses to `POST` that may be stored (RFC 9110 section 9.3.3).
 
 use super::Exchange;
-use crate::{directives::ResponseDirectives, freshness, invalidate};
+use crate::{
+    directives::{DirectiveSource, ResponseDirectives},
+    freshness, invalidate,
+};
 use http::{StatusCode, header::CONTENT_LOCATION};
 
 /// Whether the response to a `POST` may answer a later `GET`.
@@ -12,7 +15,7 @@ use http::{StatusCode, header::CONTENT_LOCATION};
 pub(super) fn is_storable(
     exchange: &Exchange<'_>,
     directives: &ResponseDirectives,
-    targeted: bool,
+    read_from: &DirectiveSource,
 ) -> bool {
     let is_whole = !matches!(
         exchange.status,
@@ -20,7 +23,7 @@ pub(super) fn is_storable(
     );
     is_whole
         && exchange.status.is_success()
-        && freshness::has_explicit(exchange.response, directives, targeted)
+        && freshness::has_explicit(exchange.response, directives, read_from)
         && is_located_at_target(exchange)
 }
 

@@ -216,9 +216,9 @@ pub(super) fn page(language: &'static str, length: usize) -> Arc<Stored> {
 fn received(language: &'static str, length: usize, at: Time) -> Arc<Stored> {
     let value = HeaderValue::from_static("max-age=60");
     let fields = HeaderMap::from_iter([(header::CACHE_CONTROL, value)]);
-    let (directives, _) = directives::response(&fields, &[]);
+    let said = directives::response(&fields, &[]);
     let site = freshness::Site::default();
-    let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, at, at);
+    let facts = freshness::facts(StatusCode::OK, &fields, &said, &site, at, at);
     let nominated = [header::ACCEPT_LANGUAGE];
     let mut key = Vec::new();
     vary::variant_key(&nominated, &in_language(language), &mut key);

@@ -294,13 +294,12 @@ impl Page {
     }
 
     pub fn done(self) -> Stored {
-        let (directives, _) = directives::response(&self.fields, &[]);
+        let said = directives::response(&self.fields, &[]);
         let site = Site::default();
         let facts = freshness::facts(
             self.status,
             &self.fields,
-            &directives,
-            false,
+            &said,
             &site,
             self.received,
             self.received,

@@ -19,9 +19,9 @@ const MOST: u64 = 100 << 10;
 
 fn stored() -> Stored {
     let fields = HeaderMap::new();
-    let (directives, _) = directives::response(&fields, &[]);
+    let said = directives::response(&fields, &[]);
     let (site, at) = (freshness::Site::default(), Time::from_secs(1));
-    let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, at, at);
+    let facts = freshness::facts(StatusCode::OK, &fields, &said, &site, at, at);
     let body = Body::Whole(Bytes::from_static(b"text"));
     let fields = Fields::pack(&fields);
     Stored::new(0, StatusCode::OK, fields, facts, None, None, body)

@@ -7,8 +7,8 @@ use store::Fields;
 
 fn page(fields: &HeaderMap) -> Stored {
     let now = Time::from_secs(1_000_000);
-    let (directives, site) = Default::default();
-    let facts = freshness::facts(StatusCode::OK, fields, &directives, false, &site, now, now);
+    let (said, site) = Default::default();
+    let facts = freshness::facts(StatusCode::OK, fields, &said, &site, now, now);
     let body = Body::Whole(Bytes::from_static(b"a<esi:include src=\"/f\"/>b"));
     Stored::new(
         0,

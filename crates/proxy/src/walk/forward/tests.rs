@@ -24,8 +24,8 @@ fn land(worker: &Worker, ask: &Ask) {
 /// Like [`land`], at `now`.
 fn land_at(worker: &Worker, ask: &Ask, now: Time) {
     let fields = HeaderMap::new();
-    let (directives, site) = Default::default();
-    let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, now, now);
+    let (said, site) = Default::default();
+    let facts = freshness::facts(StatusCode::OK, &fields, &said, &site, now, now);
     let facts = freshness::Facts {
         lifetime_ms: 3_600_000,
         ..facts

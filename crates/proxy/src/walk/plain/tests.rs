@@ -19,8 +19,8 @@ fn page(more: &[(&'static str, &str)]) -> Arc<Stored> {
     ]);
     fields.extend(sample::fields(more));
     let now = Time::from_secs(999_990);
-    let (directives, site) = Default::default();
-    let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, now, now);
+    let (said, site) = Default::default();
+    let facts = freshness::facts(StatusCode::OK, &fields, &said, &site, now, now);
     let body = Body::Whole(Bytes::from_static(b"a page for everybody"));
     let told = fields.remove(surrogate::CONTROL).map(|told| {
         let told = HeaderMap::from_iter([(surrogate::CONTROL, told)]);
