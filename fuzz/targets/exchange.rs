@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use rules::{
     directives, fields,
     freshness::{self, Facts},
-    precondition::{self, Outcome, Representation},
+    precondition::{self, Representation},
     range,
     reuse::{self, Failure, Verdict},
     storable::{self, Exchange, SetCookie},
@@ -159,9 +159,9 @@ fn check_answer(stored: &HeaderMap, facts: &Facts, story: &Story) {
         date: Some(facts.date),
     };
     let conditional = precondition::any(&story.request);
-    let outcome = precondition::judge(&story.method, &story.request, &representation, story.now);
+    let verdict = precondition::judge(&story.method, &story.request, &representation, story.now);
     assert!(
-        conditional || outcome == Outcome::Proceed,
+        conditional || verdict == precondition::Verdict::Proceed,
         "unconditional requests proceed"
     );
     if precondition::if_range_holds(&story.request, &representation, story.now)
@@ -192,9 +192,9 @@ fn check_validation(mut stored: HeaderMap, story: &Story) {
         last_modified: validators.last_modified.map(http::HeaderValue::as_bytes),
         date: Some(story.received),
     };
-    let outcome = precondition::judge(&Method::GET, &own, &same, story.now);
+    let verdict = precondition::judge(&Method::GET, &own, &same, story.now);
     assert_eq!(
-        outcome == Outcome::NotModified,
+        verdict == precondition::Verdict::NotModified,
         conditional,
         "our own validators match"
     );

@@ -11,7 +11,7 @@ pub use receipt::{Receipt, Upgrade, protocol};
 use crate::{
     cache::{OwnSite, Worker},
     content_key::Content,
-    hit_for_miss::Asker,
+    hit_for_miss::Credentials,
     marks,
     policy::{KeySpec, Policy, Route},
     routing::{self, Client},
@@ -89,15 +89,15 @@ impl Ask {
         self.within.as_ref().is_some_and(|within| within.asks_group)
     }
 
-    /// Returns the kind of asker that its fields show.
-    pub fn asker(&self) -> Asker {
+    /// Returns the credentials that its fields show.
+    pub fn credentials(&self) -> Credentials {
         let has = |name| rules::fields::has(&self.fields, name);
         if has(&header::AUTHORIZATION) {
-            Asker::WithCredentials
+            Credentials::Authorization
         } else if has(&header::COOKIE) {
-            Asker::WithCookies
+            Credentials::Cookies
         } else {
-            Asker::Anybody
+            Credentials::None
         }
     }
 

@@ -16,22 +16,22 @@ const SECONDS: u64 = 120;
 
 /// What a request shows of its client that may be why its answer was of no use to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asker {
-    /// Neither cookies nor credentials.
-    Anybody,
+pub enum Credentials {
+    /// Neither cookies nor `Authorization`.
+    None,
     /// Cookies that the origin gets.
-    WithCookies,
+    Cookies,
     /// `Authorization`, perhaps beside cookies.
-    WithCredentials,
+    Authorization,
 }
 
-impl Asker {
+impl Credentials {
     /// Returns the place of such requests for `key`, which is not itself a key; `None` for requests that show nothing.
     fn place(self, key: &[u8]) -> Option<Vec<u8>> {
         match self {
-            Self::Anybody => None,
-            Self::WithCookies => Some([key, b"\ncookies"].concat()),
-            Self::WithCredentials => Some([key, b"\ncredentials"].concat()),
+            Self::None => None,
+            Self::Cookies => Some([key, b"\ncookies"].concat()),
+            Self::Authorization => Some([key, b"\nauthorization"].concat()),
         }
     }
 }
@@ -156,7 +156,7 @@ impl Unshared {
     }
 
     /// Whether the client may be the reason: others may be given an answer that all can share.
-    const fn may_be_for_asker(self) -> bool {
+    const fn may_be_the_clients(self) -> bool {
         matches!(self, Self::NotStored(_) | Self::Validated)
     }
 
@@ -192,11 +192,11 @@ impl Default for HitForMiss {
 impl HitForMiss {
     /// Records that the answer for `key` to such a request was of no use to others. If that says nothing about other
     /// requests, the key does not count as known.
-    pub fn remember(&self, key: &[u8], asker: Asker, why: Unshared, now: Time) {
+    pub fn remember(&self, key: &[u8], credentials: Credentials, why: Unshared, now: Time) {
         let place = Unshared::ALL.iter().position(|one| *one == why);
         let note = place.map_or(0, |place| place as u8 + 1);
         let keeps_apart = why.keeps_apart().is_some();
-        let own = asker.place(key).filter(|_| why.may_be_for_asker());
+        let own = credentials.place(key).filter(|_| why.may_be_the_clients());
         if keeps_apart && own.is_none() {
             self.0.remember(key, note, now);
             return;
@@ -210,17 +210,17 @@ impl HitForMiss {
     }
 
     /// Records that the answer for `key` to such a request is of use to others.
-    pub fn forget(&self, key: &[u8], asker: Asker) {
+    pub fn forget(&self, key: &[u8], credentials: Credentials) {
         self.0.forget(key);
-        if let Some(own) = asker.place(key) {
+        if let Some(own) = credentials.place(key) {
             self.0.forget(&own);
         }
     }
 
     /// Whether the last answer for `key` was recently of no use to others, as far as such a request is concerned.
-    pub fn knows(&self, key: &[u8], asker: Asker, now: Time) -> bool {
+    pub fn knows(&self, key: &[u8], credentials: Credentials, now: Time) -> bool {
         let is_own = |place: Vec<u8>| self.0.knows(&place, now);
-        self.0.knows(key, now) || asker.place(key).is_some_and(is_own)
+        self.0.knows(key, now) || credentials.place(key).is_some_and(is_own)
     }
 
     /// Returns why the last answer for `key` was of no use to others, however long ago that was.

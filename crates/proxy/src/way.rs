@@ -3,7 +3,7 @@
 
 use crate::{
     error::Failure,
-    hit_for_miss::{Asker, Unshared},
+    hit_for_miss::{Credentials, Unshared},
     outcome::{Detail, Unkept},
 };
 use http::StatusCode;
@@ -183,8 +183,8 @@ impl Unshared {
     /// so that only the client wanted the origin's answer. If that refuses the client, or is private to it, it says
     /// nothing about others, to whom the origin has promised the stored response. If an answer to a request with
     /// credentials may not be stored, these are taken for the reason.
-    pub fn withdraws(self, status: StatusCode, is_fresh: bool, asker: Asker) -> bool {
-        let has_credentials = asker == Asker::WithCredentials;
+    pub fn withdraws(self, status: StatusCode, is_fresh: bool, credentials: Credentials) -> bool {
+        let has_credentials = credentials == Credentials::Authorization;
         let is_the_requests = match self {
             Self::NotStored(why) => {
                 has_credentials
@@ -235,7 +235,7 @@ mod tests {
     fn an_answer_that_is_not_kept_withdraws_what_is_out_of_date() {
         let of = |status: u16, why, is_fresh| {
             let status = StatusCode::from_u16(status).unwrap();
-            Unshared::of(status, &why).withdraws(status, is_fresh, Asker::Anybody)
+            Unshared::of(status, &why).withdraws(status, is_fresh, Credentials::None)
         };
         let not = Detail::NotStored;
         for (status, why, withdraws) in [

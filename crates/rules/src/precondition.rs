@@ -35,9 +35,9 @@ impl Representation<'_> {
     }
 }
 
-/// The outcome of a request's conditions.
+/// What a request's conditions come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Verdict {
     /// There is no condition, or it holds: send the response.
     Proceed,
     /// `If-None-Match` or `If-Modified-Since` says that the client has this representation: send 304.
@@ -68,17 +68,17 @@ pub fn judge(
     request: &HeaderMap,
     representation: &Representation<'_>,
     now: Time,
-) -> Outcome {
+) -> Verdict {
     if !is_retrieval(method) {
-        return Outcome::Proceed;
+        return Verdict::Proceed;
     }
     if !holds_for_origin(request, representation, now) {
-        return Outcome::Failed;
+        return Verdict::Failed;
     }
     if has_current_copy(request, representation, now) {
-        return Outcome::NotModified;
+        return Verdict::NotModified;
     }
-    Outcome::Proceed
+    Verdict::Proceed
 }
 
 /// Steps 1 and 2: `If-Match`, otherwise `If-Unmodified-Since` (sections 13.1.1 and 13.1.4).

@@ -10,7 +10,7 @@ use super::{
     urls::{ByHash, Cost, Sampled},
 };
 use proxy::{
-    hit_for_miss::{Asker, Unshared},
+    hit_for_miss::{Credentials, Unshared},
     way::{self, Company},
 };
 use rules::{directives::RequestDirectives, reuse::Verdict, time::Time};
@@ -235,7 +235,7 @@ impl Simulation {
             .here
             .as_ref()
             .is_some_and(|kept| kept.facts.remaining(event.landed).is_some());
-        if seen.here.is_some() && unshared.withdraws(event.status, is_fresh, Asker::Anybody) {
+        if seen.here.is_some() && unshared.withdraws(event.status, is_fresh, Credentials::None) {
             match seen.coming {
                 Some(kept) => self.store(event.key, kept, None),
                 None => self.keep.remove(event.key),

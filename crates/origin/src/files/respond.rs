@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use rules::{
     method::is_retrieval,
-    precondition::{self, Outcome, Representation},
+    precondition::{self, Representation, Verdict},
     range::{self, ResolvedRange, Span},
     time::Time,
 };
@@ -88,24 +88,24 @@ pub(crate) fn answer(
         fields.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     }
     let now = time(now);
-    let (outcome, whole) = judged(method, request, &fields, now);
-    match outcome {
-        Outcome::Proceed => part(method, request, fields, chosen, whole),
-        Outcome::NotModified => {
+    let (verdict, whole) = judged(method, request, &fields, now);
+    match verdict {
+        Verdict::Proceed => part(method, request, fields, chosen, whole),
+        Verdict::NotModified => {
             precondition::trim_not_modified(&mut fields);
             Ok(FileAnswer::empty(StatusCode::NOT_MODIFIED, fields))
         }
-        Outcome::Failed => Ok(FileAnswer::empty(
+        Verdict::Failed => Ok(FileAnswer::empty(
             StatusCode::PRECONDITION_FAILED,
             HeaderMap::new(),
         )),
     }
 }
 
-/// Returns the outcome of the request's conditions, and whether a range in it is ignored.
-fn judged(method: &Method, request: &HeaderMap, fields: &HeaderMap, now: Time) -> (Outcome, bool) {
+/// Returns what the request's conditions come to, and whether a range in it is ignored.
+fn judged(method: &Method, request: &HeaderMap, fields: &HeaderMap, now: Time) -> (Verdict, bool) {
     if !precondition::any(request) {
-        return (Outcome::Proceed, false);
+        return (Verdict::Proceed, false);
     }
     let modified = fields.get(header::LAST_MODIFIED);
     let mut request = request.clone();
@@ -194,12 +194,12 @@ pub(crate) fn with_bytes(
             );
         }
         match judged(method, request, &fields, time(SystemTime::now())) {
-            (Outcome::Proceed, _) => {}
-            (Outcome::NotModified, _) => {
+            (Verdict::Proceed, _) => {}
+            (Verdict::NotModified, _) => {
                 precondition::trim_not_modified(&mut fields);
                 return (StatusCode::NOT_MODIFIED, fields, Bytes::new());
             }
-            (Outcome::Failed, _) => {
+            (Verdict::Failed, _) => {
                 return (
                     StatusCode::PRECONDITION_FAILED,
                     HeaderMap::new(),

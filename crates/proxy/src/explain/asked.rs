@@ -95,7 +95,7 @@ impl ExplainedRequest {
         let ask = &self.ask;
         let (stored, selected) = self.judge(cache).stored(below);
         let page = page_of(cache, ask.key.as_bytes(), &ask.fields);
-        let hit_for_miss = cache.hit_for_miss.knows(&page, ask.asker(), ask.now);
+        let hit_for_miss = cache.hit_for_miss.knows(&page, ask.credentials(), ask.now);
         let replaceable = selected
             .and_then(|index| stored.get(index))
             .is_none_or(|one| one.replaceable);

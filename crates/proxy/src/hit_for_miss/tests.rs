@@ -5,11 +5,11 @@ fn every_reason_comes_back() {
     let table = HitForMiss::default();
     let now = Time::from_secs(1_000_000);
     for why in Unshared::ALL {
-        table.forget(b"k", Asker::Anybody);
-        table.remember(b"k", Asker::Anybody, why, now);
+        table.forget(b"k", Credentials::None);
+        table.remember(b"k", Credentials::None, why, now);
         assert_eq!(table.why(b"k"), Some(why));
         assert_eq!(
-            table.knows(b"k", Asker::Anybody, now),
+            table.knows(b"k", Credentials::None, now),
             why.keeps_apart().is_some(),
             "{why:?}"
         );
@@ -96,15 +96,15 @@ fn what_says_nothing_of_others_does_not_hide_what_does() {
     let now = Time::from_secs(1_000_000);
     let private = Unshared::NotStored(NotStorable::Private);
     let authorized = Unshared::NotStored(NotStorable::Authorization);
-    table.remember(b"k", Asker::Anybody, private, now);
-    table.remember(b"k", Asker::Anybody, authorized, now);
+    table.remember(b"k", Credentials::None, private, now);
+    table.remember(b"k", Credentials::None, authorized, now);
     assert_eq!(table.why(b"k"), Some(private));
-    assert!(table.knows(b"k", Asker::Anybody, now));
+    assert!(table.knows(b"k", Credentials::None, now));
     let later = Time::from_secs(1_000_000 + SECONDS);
     assert_eq!(table.why(b"k"), Some(private), "however long ago");
-    table.remember(b"k", Asker::Anybody, authorized, later);
+    table.remember(b"k", Credentials::None, authorized, later);
     assert_eq!(table.why(b"k"), Some(authorized));
-    assert!(!table.knows(b"k", Asker::Anybody, later));
+    assert!(!table.knows(b"k", Credentials::None, later));
 }
 
 #[test]
@@ -116,23 +116,23 @@ fn what_one_gets_for_his_cookies_keeps_nobody_apart_who_has_none() {
         (Unshared::TooLarge, true),
     ] {
         let table = HitForMiss::default();
-        table.remember(b"k", Asker::WithCookies, why, now);
-        assert!(table.knows(b"k", Asker::WithCookies, now), "{why:?}");
+        table.remember(b"k", Credentials::Cookies, why, now);
+        assert!(table.knows(b"k", Credentials::Cookies, now), "{why:?}");
         assert_eq!(
-            table.knows(b"k", Asker::Anybody, now),
+            table.knows(b"k", Credentials::None, now),
             others_too,
             "{why:?}"
         );
         assert_eq!(table.why(b"k"), Some(why));
-        table.forget(b"k", Asker::Anybody);
+        table.forget(b"k", Credentials::None);
         assert_eq!(
-            table.knows(b"k", Asker::WithCookies, now),
+            table.knows(b"k", Credentials::Cookies, now),
             !others_too,
             "{why:?}"
         );
-        table.forget(b"k", Asker::WithCookies);
-        assert!(!table.knows(b"k", Asker::WithCookies, now), "{why:?}");
-        table.remember(b"k", Asker::Anybody, why, now);
-        assert!(table.knows(b"k", Asker::WithCookies, now), "{why:?}");
+        table.forget(b"k", Credentials::Cookies);
+        assert!(!table.knows(b"k", Credentials::Cookies, now), "{why:?}");
+        table.remember(b"k", Credentials::None, why, now);
+        assert!(table.knows(b"k", Credentials::Cookies, now), "{why:?}");
     }
 }

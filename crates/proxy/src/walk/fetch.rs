@@ -209,7 +209,7 @@ fn passes_condition(worker: &Worker, ask: &Ask, need: &Need, now: Time) -> bool 
         let (table, key) = (&worker.cache.hit_for_miss, ask.key.as_bytes());
         let is_lasting = || table.why(key).is_some_and(Unshared::is_lasting);
         // Nothing is held, so no variant is known, and the page's collapse key is the cache key alone.
-        ask.directives.no_store || (table.knows(key, ask.asker(), now) && is_lasting())
+        ask.directives.no_store || (table.knows(key, ask.credentials(), now) && is_lasting())
     }
 }
 

@@ -119,11 +119,11 @@ fn conditions(
         representation.date = None;
     }
     match precondition::judge(&ask.method, &ask.fields, &representation, ask.now) {
-        precondition::Outcome::NotModified => {}
-        precondition::Outcome::Proceed if matches!(then, Then::NotModified(_)) => {}
+        precondition::Verdict::NotModified => {}
+        precondition::Verdict::Proceed if matches!(then, Then::NotModified(_)) => {}
         // No condition for the origin fails here: that was checked before (`Bypassed::Condition`). It is not ours to
         // judge.
-        precondition::Outcome::Proceed | precondition::Outcome::Failed => return None,
+        precondition::Verdict::Proceed | precondition::Verdict::Failed => return None,
     }
     if let Some(tag) = of_form {
         fields.insert(header::ETAG, tag);

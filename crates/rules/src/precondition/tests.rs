@@ -3,7 +3,7 @@ use http::HeaderValue;
 use proptest::prelude::*;
 use std::time::Duration;
 
-mod outcome;
+mod verdict;
 
 /// `Last-Modified` in the tests; `Date` is a day later unless a test says otherwise.
 const MODIFIED: &str = "Tue, 15 Nov 1994 12:45:26 GMT";
@@ -30,7 +30,7 @@ fn request(lines: &[(HeaderName, &str)]) -> HeaderMap {
         .collect()
 }
 
-fn judged(lines: &[(HeaderName, &str)], representation: &Representation<'_>) -> Outcome {
+fn judged(lines: &[(HeaderName, &str)], representation: &Representation<'_>) -> Verdict {
     judge(&Method::GET, &request(lines), representation, NOW)
 }
 

@@ -116,7 +116,7 @@ fn says_of(
         Err(why) => {
             let why = Unshared::NotStored(why);
             let is_fresh = stored.facts.remaining(times.response).is_some();
-            if why.withdraws(StatusCode::OK, is_fresh, ask.asker()) {
+            if why.withdraws(StatusCode::OK, is_fresh, ask.credentials()) {
                 tiers::withdraw(worker, key, stored, ticket.number);
             }
         }

@@ -100,11 +100,11 @@ pub fn raw(
     let named =
         coding::matching_tag_of(ask, &received.fields).filter(|_| is_of_content && !is_page);
     let condition = if named.is_some() {
-        precondition::Outcome::NotModified
+        precondition::Verdict::NotModified
     } else {
         condition
     };
-    if condition == precondition::Outcome::NotModified
+    if condition == precondition::Verdict::NotModified
         && !is_page
         && let Some(tag) = named.or(of_form)
     {
@@ -117,14 +117,14 @@ pub fn raw(
             received.status = status;
             received.coded(worker, ask, content)
         }
-        precondition::Outcome::Proceed | precondition::Outcome::Failed => {
+        precondition::Verdict::Proceed | precondition::Verdict::Failed => {
             let content = match ask.method {
                 Method::HEAD => Content::Empty,
                 _ => content,
             };
             received.coded(worker, ask, content)
         }
-        precondition::Outcome::NotModified => {
+        precondition::Verdict::NotModified => {
             received.vary(ask);
             precondition::trim_not_modified(&mut received.fields);
             received.status = StatusCode::NOT_MODIFIED;
@@ -157,9 +157,9 @@ fn client_condition(
     ask: &Ask,
     head: &response::Parts,
     of_form: Option<&HeaderValue>,
-) -> precondition::Outcome {
+) -> precondition::Verdict {
     if !head.status.is_success() || !precondition::any(&ask.fields) {
-        return precondition::Outcome::Proceed;
+        return precondition::Verdict::Proceed;
     }
     let bytes = |name| head.headers.get(name).map(HeaderValue::as_bytes);
     let representation = Representation {

@@ -123,7 +123,7 @@ fn waited_in_vain(worker: &Worker, ask: &Ask, landed: &FlightStatus, need: &Need
         .is_some_and(|stored| way::is_late(&stored.facts))
     {
         let (table, key) = (&worker.cache.hit_for_miss, need.collapse_key(ask));
-        table.remember(&key, ask.asker(), Unshared::Late, clock::now());
+        table.remember(&key, ask.credentials(), Unshared::Late, clock::now());
     }
 }
 

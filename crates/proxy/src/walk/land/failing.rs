@@ -33,7 +33,7 @@ impl Fetch<'_> {
         if let Some(why) = Unshared::of_failure(&failure) {
             let table = &self.worker.cache.hit_for_miss;
             let key = self.need.collapse_key(self.ask);
-            table.remember(&key, self.ask.asker(), why, self.times.response);
+            table.remember(&key, self.ask.credentials(), why, self.times.response);
         }
         if !failure.is_the_origins() {
             return Landing::Failed(failure);

@@ -2,7 +2,7 @@
 
 use crate::{
     body::{Content, Unstored},
-    hit_for_miss::{Asker, Unshared},
+    hit_for_miss::{Credentials, Unshared},
     outcome::{Detail, Unkept},
     walk::{
         fetch::{Fetch, Landing},
@@ -25,7 +25,7 @@ impl Fetch<'_> {
     pub(super) fn was_too_large(&self) -> bool {
         let table = &self.worker.cache.hit_for_miss;
         let key = self.need.collapse_key(self.ask);
-        table.knows(&key, Asker::Anybody, self.times.response)
+        table.knows(&key, Credentials::None, self.times.response)
             && table.why(&key) == Some(Unshared::TooLarge)
     }
 
@@ -59,7 +59,7 @@ impl Fetch<'_> {
         let selected = self.need.selected.as_ref();
         let is_fresh =
             selected.is_some_and(|held| held.facts.remaining(self.times.response).is_some());
-        if why.withdraws(status, is_fresh, self.ask.asker()) {
+        if why.withdraws(status, is_fresh, self.ask.credentials()) {
             self.withdraw();
         }
     }
@@ -90,7 +90,7 @@ impl Fetch<'_> {
         if unshared != Unshared::TooLarge || has_length {
             let table = &self.worker.cache.hit_for_miss;
             let key = self.need.collapse_key(self.ask);
-            table.remember(&key, self.ask.asker(), unshared, self.times.response);
+            table.remember(&key, self.ask.credentials(), unshared, self.times.response);
         }
         self.withdraw_if_outdated(unshared, status);
     }
@@ -105,12 +105,12 @@ impl Fetch<'_> {
         let table = &self.worker.cache.hit_for_miss;
         let key = self.need.collapse_key(self.ask);
         let unkept = unkept.map(|why| Unshared::of(stored.status, why));
-        let asker = self.ask.asker();
+        let credentials = self.ask.credentials();
         match Unshared::of_kept(&stored.facts).or(unkept) {
-            Some(why) => table.remember(&key, asker, why, self.times.response),
+            Some(why) => table.remember(&key, credentials, why, self.times.response),
             // Requests that wait for such an answer in vain remember that themselves.
             None if way::is_late(&stored.facts) => {}
-            None => table.forget(&key, asker),
+            None => table.forget(&key, credentials),
         }
     }
 }

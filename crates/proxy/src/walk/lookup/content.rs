@@ -15,16 +15,23 @@ use store::{
 const WAITED_FOR: u64 = 1 << 20;
 
 /// What is held of a body, compared with what the request wants.
-pub enum Availability {
+pub enum Coverage {
     /// All that is wanted. With a reader if it is still on its way.
-    Sufficient(Option<Reader>),
+    Enough(Option<Reader>),
     /// Not all of it, or it can no longer be followed.
-    Insufficient,
+    Lacking,
+}
+
+impl From<Option<Reader>> for Coverage {
+    /// Of a body on its way: a reader is all that is wanted of it.
+    fn from(reader: Option<Reader>) -> Self {
+        reader.map_or(Self::Lacking, |reader| Self::Enough(Some(reader)))
+    }
 }
 
 /// Returns what is held of `stored` for `ask`. A body on its way gets a reader at once, since it may close to readers
 /// at any moment.
-pub fn body_for(ask: &Ask, stored: &Stored) -> Availability {
+pub fn body_for(ask: &Ask, stored: &Stored) -> Coverage {
     let enough = match &stored.body {
         Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) => true,
         // A damaged body is fetched anew.
@@ -34,27 +41,19 @@ pub fn body_for(ask: &Ask, stored: &Stored) -> Availability {
         // 3.3).
         Body::Parts(parts) => match wanted(ask, stored, parts.length) {
             ResolvedRange::One(span) if parts.is_coming() => {
-                return parts
-                    .reader(span)
-                    .map_or(Availability::Insufficient, |reader| {
-                        Availability::Sufficient(Some(reader))
-                    });
+                return parts.reader(span).into();
             }
             asked => holds(parts, &asked),
         },
         _ if ask.method == Method::HEAD => true,
         Body::Disk(_) => false,
         Body::Filling(fill) if is_far_ahead(ask, stored, fill) => false,
-        Body::Filling(fill) => {
-            return fill.reader().map_or(Availability::Insufficient, |reader| {
-                Availability::Sufficient(Some(reader))
-            });
-        }
+        Body::Filling(fill) => return fill.reader().into(),
     };
     if enough {
-        Availability::Sufficient(None)
+        Coverage::Enough(None)
     } else {
-        Availability::Insufficient
+        Coverage::Lacking
     }
 }
 
@@ -101,7 +100,7 @@ pub fn holds(parts: &Parts, asked: &ResolvedRange) -> bool {
 /// Whether a stored response holds all of the content that the request wants, now and for good.
 pub fn answers(ask: &Ask, stored: &Stored) -> bool {
     !matches!(stored.body, Body::Filling(_))
-        && matches!(body_for(ask, stored), Availability::Sufficient(None))
+        && matches!(body_for(ask, stored), Coverage::Enough(None))
 }
 
 /// Returns what a request wants of `stored`, a representation of `length` bytes: the whole if it may not have a part

@@ -2,7 +2,7 @@
 
 use super::{
     Bypassed, Decision, Hit, Need,
-    content::{self, Availability},
+    content::{self, Coverage},
     terms::{condition_is_the_origins, reuse_site_for},
 };
 use crate::{
@@ -199,7 +199,7 @@ fn judge(
         }
     };
     match content::body_for(ask, &stored) {
-        Availability::Sufficient(reader) => {
+        Coverage::Enough(reader) => {
             if condition_is_the_origins(ask, &stored) {
                 return Decision::Bypass(Bypassed::Condition(ForwardReason::Request));
             }
@@ -215,7 +215,7 @@ fn judge(
                 Decision::Hit(hit)
             }
         }
-        Availability::Insufficient => need(ForwardReason::Partial, None, stored),
+        Coverage::Lacking => need(ForwardReason::Partial, None, stored),
     }
 }
 

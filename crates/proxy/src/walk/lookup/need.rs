@@ -93,7 +93,7 @@ impl Need {
     /// while this request waited.
     pub fn is_unshared(&self, worker: &Worker, ask: &Ask) -> bool {
         let (table, now) = (&worker.cache.hit_for_miss, clock::now());
-        table.knows(&self.collapse_key(ask), ask.asker(), now)
+        table.knows(&self.collapse_key(ask), ask.credentials(), now)
     }
 }
 

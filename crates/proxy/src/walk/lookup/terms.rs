@@ -46,7 +46,7 @@ pub fn condition_is_the_origins(ask: &Ask, stored: &Stored) -> bool {
     has_condition_for_origin(ask) && stored.status.is_success() && {
         let representation = shape::representation(stored);
         let judged = precondition::judge(&ask.method, &ask.fields, &representation, ask.now);
-        judged == precondition::Outcome::Failed
+        judged == precondition::Verdict::Failed
     }
 }
 

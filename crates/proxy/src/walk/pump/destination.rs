@@ -5,7 +5,7 @@ use crate::{
     cache::Worker,
     clock,
     collapse::{self, LastWord},
-    hit_for_miss::{Asker, Unshared},
+    hit_for_miss::{Credentials, Unshared},
     walk::tiers,
 };
 use std::{rc::Rc, sync::Arc};
@@ -127,7 +127,7 @@ impl Destination {
             return;
         };
         drop(lease.take());
-        if Unshared::TooLarge.withdraws(stored.status, false, Asker::Anybody) {
+        if Unshared::TooLarge.withdraws(stored.status, false, Credentials::None) {
             tiers::withdraw(worker, ask.key.as_bytes(), stored, stored.fetch());
         } else {
             self.forget(worker);
@@ -162,7 +162,7 @@ impl Destination {
         let others = held.filter(|held| held.id() != stored.id());
         let key = collapse::key_of(key, &ask.fields, others);
         let (table, now) = (&cache.hit_for_miss, clock::now());
-        table.remember(&key, ask.asker(), why, now);
+        table.remember(&key, ask.credentials(), why, now);
         if matches!(why, Unshared::Unanswered(_)) {
             cache.failed.remember(&key, 0, now);
         }

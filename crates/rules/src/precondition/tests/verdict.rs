@@ -1,11 +1,11 @@
-//! The outcome of a request's conditions (RFC 9110 section 13).
+//! The verdict of a request's conditions (RFC 9110 section 13).
 
 use super::*;
 
 /// RFC 9110 sections 13.1.1 to 13.1.4.
 #[test]
 fn each_condition_alone() {
-    use Outcome::{Failed, NotModified, Proceed};
+    use Verdict::{Failed, NotModified, Proceed};
     for (name, value, expected) in [
         (IF_NONE_MATCH, r#""x""#, NotModified),
         (IF_NONE_MATCH, r#"W/"x""#, NotModified),
@@ -53,7 +53,7 @@ fn each_condition_alone() {
 /// RFC 9110 section 13.2.2.
 #[test]
 fn precedence() {
-    use Outcome::{Failed, NotModified, Proceed};
+    use Verdict::{Failed, NotModified, Proceed};
     let miss = (IF_NONE_MATCH, r#""a""#);
     for (lines, expected) in [
         // "MUST ignore If-Modified-Since if the request contains an If-None-Match header field".
@@ -93,19 +93,19 @@ fn precedence() {
 fn only_get_and_head_are_judged() {
     let conditions = request(&[(IF_NONE_MATCH, "*"), (IF_MATCH, r#""a""#)]);
     for (method, expected) in [
-        (Method::GET, Outcome::Failed),
-        (Method::HEAD, Outcome::Failed),
-        (Method::POST, Outcome::Proceed),
-        (Method::OPTIONS, Outcome::Proceed),
+        (Method::GET, Verdict::Failed),
+        (Method::HEAD, Verdict::Failed),
+        (Method::POST, Verdict::Proceed),
+        (Method::OPTIONS, Verdict::Proceed),
     ] {
-        let outcome = judge(&method, &conditions, &representation(), NOW);
-        assert_eq!(outcome, expected, "{method}");
+        let verdict = judge(&method, &conditions, &representation(), NOW);
+        assert_eq!(verdict, expected, "{method}");
     }
 }
 
 #[test]
 fn a_representation_without_validators() {
-    use Outcome::{Failed, NotModified, Proceed};
+    use Verdict::{Failed, NotModified, Proceed};
     let bare = Representation {
         etag: None,
         last_modified: None,
@@ -142,11 +142,11 @@ fn tags_of_the_origin_that_are_no_tags() {
         ..representation()
     };
     for (etag, value, expected) in [
-        (&b"x"[..], "x", Outcome::NotModified),
-        (b"x", r#""x""#, Outcome::Proceed),
-        (b"\"x", "\"x", Outcome::Proceed),
-        (b"*", r#""x""#, Outcome::Proceed),
-        (br#"W/"x""#, r#""x""#, Outcome::NotModified),
+        (&b"x"[..], "x", Verdict::NotModified),
+        (b"x", r#""x""#, Verdict::Proceed),
+        (b"\"x", "\"x", Verdict::Proceed),
+        (b"*", r#""x""#, Verdict::Proceed),
+        (br#"W/"x""#, r#""x""#, Verdict::NotModified),
     ] {
         assert_eq!(
             judged(&[(IF_NONE_MATCH, value)], &with(etag)),
@@ -162,10 +162,10 @@ proptest! {
     fn a_tag_list_means_its_members(tags in prop::collection::vec("(W/)?\"[a-c]\"", 1..5)) {
         let found = tags.iter().any(|tag| tag.trim_start_matches("W/") == r#""a""#);
         let representation = Representation { etag: Some(br#""a""#), ..representation() };
-        let outcome = judged(&[(IF_NONE_MATCH, &tags.join(" ,"))], &representation);
-        prop_assert_eq!(outcome == Outcome::NotModified, found);
+        let verdict = judged(&[(IF_NONE_MATCH, &tags.join(" ,"))], &representation);
+        prop_assert_eq!(verdict == Verdict::NotModified, found);
         let strong = tags.iter().any(|tag| tag == r#""a""#);
-        let outcome = judged(&[(IF_MATCH, &tags.join(","))], &representation);
-        prop_assert_eq!(outcome == Outcome::Proceed, strong);
+        let verdict = judged(&[(IF_MATCH, &tags.join(","))], &representation);
+        prop_assert_eq!(verdict == Verdict::Proceed, strong);
     }
 }
