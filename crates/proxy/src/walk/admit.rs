@@ -4,11 +4,12 @@
 mod fields;
 mod lifetime;
 mod made;
-mod settled;
+mod static_files;
 
 pub use fields::{complete, keep_language, own_fields, own_updated};
 pub use lifetime::may_be_of_one_user;
 pub use made::{Update, confirmed, marks, new_stored, tags, updated};
+pub use static_files::usual_type;
 
 use crate::{
     ask::Ask,
@@ -26,7 +27,6 @@ use rules::{
     time::Time,
     vary::{self, Nominated},
 };
-pub use settled::usual_type;
 use store::{Stored, Variant};
 
 /// When an exchange with an origin took place.
@@ -191,7 +191,7 @@ pub fn variant_after(
     let is_said = selected_before.any(|name| *name == header::ACCEPT_ENCODING)
         || varies_by_coding(update)
         // Until now it was of no matter whether the application said it.
-        || (!coding::is_settled(ask, fields) && coding::is_settled(ask, &old.fields.unpack(0)));
+        || (!coding::suits_everybody(ask, fields) && coding::suits_everybody(ask, &old.fields.unpack(0)));
     let nominated = match nominated(ask, fields) {
         Nominated::Fields(mut names) if !is_said => {
             names.retain(|name| *name != header::ACCEPT_ENCODING);
@@ -228,7 +228,7 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     for name in fields {
         match outbound::sent_as(ask, &name) {
             FieldForwarding::Same => {}
-            FieldForwarding::Settled if coding::is_settled(ask, response) => {}
+            FieldForwarding::Settled if coding::suits_everybody(ask, response) => {}
             FieldForwarding::Settled | FieldForwarding::AsAsked => kept.push(name),
             FieldForwarding::ByClient => return Nominated::Everything,
         }

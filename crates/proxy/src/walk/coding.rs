@@ -19,7 +19,8 @@ mod tags;
 
 pub use part::{is_of_another, may_be_parted};
 pub use passed::{
-    ask_origin, is_settled, matching_tag_of, passed, settles, tag_on_its_way, vary, vary_passed,
+    ask_origin, matching_tag_of, passed, settles, suits_everybody, tag_on_its_way, vary,
+    vary_passed,
 };
 pub use tags::{for_origin, is_on_form};
 

@@ -1,6 +1,6 @@
 //! The site's settings for how long an answer is fresh, by route and status.
 
-use super::settled::{self, is_settled};
+use super::static_files;
 use crate::{
     ask::Ask,
     policy::{Lifetime, LifetimeMode, StatusPattern, seconds},
@@ -35,7 +35,7 @@ pub(super) fn freshness_site(
     let forced = match policy.lifetime.mode {
         LifetimeMode::Default => false,
         LifetimeMode::Override => true,
-        LifetimeMode::Static => is_settled(ask.key.path(), fields),
+        LifetimeMode::Static => static_files::is_static(ask.key.path(), fields),
     };
     freshness::Site {
         default_lifetime: match known {
@@ -88,7 +88,7 @@ fn has_unsettled_cookies(ask: &Ask) -> bool {
 /// not apply to it.
 pub(super) fn is_no_file(ask: &Ask, fields: &HeaderMap) -> bool {
     let is_static = ask.policy().lifetime.mode == LifetimeMode::Static;
-    is_static && settled::is_no_file(ask.key.path(), fields)
+    is_static && static_files::is_no_file(ask.key.path(), fields)
 }
 
 impl Lifetime {

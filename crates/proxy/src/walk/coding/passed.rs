@@ -211,7 +211,7 @@ pub fn ask_origin(ask: &Ask, fields: &mut HeaderMap, is_unshared: impl FnOnce() 
 }
 
 /// Whether an answer with these fields can be given to every client: it is not coded, or can be decoded here.
-pub fn is_settled(ask: &Ask, fields: &HeaderMap) -> bool {
+pub fn suits_everybody(ask: &Ask, fields: &HeaderMap) -> bool {
     if !has(fields, &header::CONTENT_ENCODING) {
         return true;
     }

@@ -50,7 +50,7 @@ const KINDS: [(&[&str], &[&str]); 6] = [
 /// The client chooses the extension and the application the type. Both must match: an application that takes
 /// `/account/x.css` for `/account` answers with a user's page (web cache deception). Behind a script not even
 /// both suffice: one that makes a user's image at `/qr.php` makes it at `/qr.php/x.png` too.
-pub(super) fn is_settled(path: &str, fields: &HeaderMap) -> bool {
+pub(super) fn is_static(path: &str, fields: &HeaderMap) -> bool {
     let Some(ending) = ending_of(path) else {
         return false;
     };
