@@ -44,6 +44,21 @@ static END_TO_END: [HeaderName; 20] = [
     HeaderName::from_static("x-forwarded-proto"),
 ];
 
+/// Digests of the content of one message (RFC 9530 section 2, and `Content-MD5` before it).
+pub static CONTENT_DIGESTS: [HeaderName; 2] = [
+    HeaderName::from_static("content-digest"),
+    HeaderName::from_static("content-md5"),
+];
+
+/// All digests: those of [content](CONTENT_DIGESTS), and those of the whole representation (RFC 9530 section 3, and
+/// `Digest` of RFC 3230 before it).
+pub static DIGESTS: [HeaderName; 4] = [
+    HeaderName::from_static("content-digest"),
+    HeaderName::from_static("content-md5"),
+    HeaderName::from_static("repr-digest"),
+    HeaderName::from_static("digest"),
+];
+
 /// Whether a byte may stand in a token (RFC 9110 section 5.6.2).
 pub(crate) const fn is_tchar(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()

@@ -2,6 +2,7 @@
 
 use crate::{
     etag::{EntityTag, Listed, joins_parts},
+    fields::DIGESTS,
     method::is_retrieval,
     time::Time,
 };
@@ -151,24 +152,20 @@ pub fn if_range_holds(request: &HeaderMap, representation: &Representation<'_>, 
     }
 }
 
-/// Metadata of the content, which a 304 does not have (section 15.4.5).
-const NOT_IN_304: [HeaderName; 9] = [
+/// Metadata of the content besides its [digests](DIGESTS), which a 304 does not have (section 15.4.5).
+const NOT_IN_304: [HeaderName; 5] = [
     CONTENT_ENCODING,
     CONTENT_LANGUAGE,
     CONTENT_LENGTH,
     CONTENT_RANGE,
     CONTENT_TYPE,
-    HeaderName::from_static("content-digest"),
-    HeaderName::from_static("repr-digest"),
-    HeaderName::from_static("digest"),
-    HeaderName::from_static("content-md5"),
 ];
 
 /// Turns the fields of a 200 into those of a 304 (section 15.4.5). It removes metadata of the content, and
 /// `Last-Modified` if there is an `ETag`, which says it better. `Content-Location`, `Date`, `ETag`, `Vary`,
 /// `Cache-Control`, `Expires` and all others stay.
 pub fn trim_not_modified(fields: &mut HeaderMap) {
-    for name in &NOT_IN_304 {
+    for name in NOT_IN_304.iter().chain(&DIGESTS) {
         fields.remove(name);
     }
     if fields.contains_key(ETAG) {

@@ -1,6 +1,7 @@
 //! The fields of a form.
 
 use super::{Coding, form_tag};
+use crate::fields::DIGESTS;
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, VARY},
@@ -19,14 +20,6 @@ pub enum FormProvenance {
     /// As a stream, for one client or a few. Its bytes may differ if it is made again.
     Streamed,
 }
-
-/// Digests of the original content or representation (RFC 9530 sections 2 and 3, and their predecessors).
-const DIGESTS: [HeaderName; 4] = [
-    HeaderName::from_static("content-digest"),
-    HeaderName::from_static("repr-digest"),
-    HeaderName::from_static("digest"),
-    HeaderName::from_static("content-md5"),
-];
 
 /// Turns the fields of an origin's response into those of a form of it: in `coding`, or decoded if that is `None`.
 ///
@@ -54,6 +47,7 @@ pub fn describe(fields: &mut HeaderMap, coding: Option<Coding>, made: FormProven
             fields.remove(ACCEPT_RANGES);
         }
     }
+    // They are those of the origin's own content.
     for name in &DIGESTS {
         fields.remove(name);
     }

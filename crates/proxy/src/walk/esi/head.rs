@@ -2,7 +2,7 @@
 
 use crate::{ask::Ask, body::Content, walk::shape::Shaped};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use rules::fields::{gives_lifetime, remove_where};
+use rules::fields::{DIGESTS, gives_lifetime, remove_where};
 
 /// Returns a composed answer with `content`, and changes its fields.
 pub(super) fn composed(
@@ -11,23 +11,20 @@ pub(super) fn composed(
     fields: &mut HeaderMap,
     content: Content,
 ) -> Shaped {
-    const OF_THE_PAGE_ALONE: [HeaderName; 11] = [
+    const OF_THE_PAGE_ALONE: [HeaderName; 7] = [
         header::ETAG,
         header::LAST_MODIFIED,
         header::ACCEPT_RANGES,
         header::PRAGMA,
-        HeaderName::from_static("content-md5"),
-        HeaderName::from_static("digest"),
-        HeaderName::from_static("content-digest"),
-        HeaderName::from_static("repr-digest"),
         HeaderName::from_static("signature"),
         HeaderName::from_static("signature-input"),
         header::TRAILER,
     ];
     ask.composed.set(true);
     remove_where(fields, |name| {
+        let is_listed = OF_THE_PAGE_ALONE.contains(name) || DIGESTS.contains(name);
         // Lifetimes for caches between us and the client are the page's too.
-        OF_THE_PAGE_ALONE.contains(name) || gives_lifetime(name) || ask.site.targets.contains(name)
+        is_listed || gives_lifetime(name) || ask.site.targets.contains(name)
     });
     if matches!(content, Content::Composed(_)) || ask.method == Method::HEAD {
         fields.remove(header::CONTENT_LENGTH);

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use http_body_util::{BodyExt, Empty, Full};
 use origin::RequestBody;
-use rules::fields::remove_where;
+use rules::fields::{DIGESTS, remove_where};
 
 /// Whether a field describes content (its digests too: RFC 9530 and those before it), or is `Max-Forwards`, which means
 /// nothing to `GET` (RFC 9110 section 7.6.2).
@@ -22,10 +22,7 @@ pub fn is_of_content(name: &HeaderName) -> bool {
         | header::CONTENT_LOCATION
         | header::CONTENT_RANGE
         | header::MAX_FORWARDS => true,
-        _ => matches!(
-            name.as_str(),
-            "content-digest" | "repr-digest" | "digest" | "content-md5"
-        ),
+        _ => DIGESTS.contains(name),
     }
 }
 

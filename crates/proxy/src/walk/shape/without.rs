@@ -2,17 +2,15 @@
 
 use crate::ask::Ask;
 use http::{HeaderMap, HeaderName, header};
-use rules::fields::{gives_lifetime, remove_where};
+use rules::fields::{CONTENT_DIGESTS, DIGESTS, gives_lifetime, remove_where};
 
-/// Fields about the page besides its content and its lifetimes: validators, digests of the whole (RFC 9530 section 3,
-/// RFC 3230), how caches and how browsers use it.
-const OF_PAGE: [HeaderName; 10] = [
+/// Fields about the page besides its content, its digests and its lifetimes: validators, how caches and how browsers
+/// use it.
+const OF_PAGE: [HeaderName; 8] = [
     header::CACHE_CONTROL,
     header::PRAGMA,
     header::ETAG,
     header::LAST_MODIFIED,
-    HeaderName::from_static("repr-digest"),
-    HeaderName::from_static("digest"),
     header::CONTENT_DISPOSITION,
     header::CONTENT_LOCATION,
     header::LINK,
@@ -23,15 +21,15 @@ const OF_PAGE: [HeaderName; 10] = [
 /// 3).
 pub(super) fn without_page(ask: &Ask, fields: &mut HeaderMap) {
     without_content(fields);
-    without_digest(fields);
     remove_where(fields, |name| {
-        OF_PAGE.contains(name) || gives_lifetime(name) || ask.site.targets.contains(name)
+        let is_listed = OF_PAGE.contains(name) || DIGESTS.contains(name);
+        is_listed || gives_lifetime(name) || ask.site.targets.contains(name)
     });
 }
 
 /// Removes what holds for the whole content, since only a part is sent (RFC 9530 section 2).
 pub fn without_digest(fields: &mut HeaderMap) {
-    for name in ["content-digest", "content-md5"] {
+    for name in &CONTENT_DIGESTS {
         fields.remove(name);
     }
 }
