@@ -32,8 +32,8 @@ pub struct Outcome {
     pub origin_time: Option<Duration>,
     /// Whether the origin's answer states its own age: there is a cache in front of it.
     pub aged: bool,
-    /// What was sent was found after the request had waited (for its content, its group, the disk or others): it did not
-    /// arrive at present.
+    /// What was sent was found after the request had waited (for its content, its group, the disk or others): its age is
+    /// counted at the time of sending, and not at [`Ask::now`](crate::ask::Ask::now).
     pub waited: bool,
 }
 

@@ -223,7 +223,7 @@ fn look_up_fragment(
     look_up(worker, ask, content)
 }
 
-/// Walks a request from before lookup on.
+/// Finds the client's group if the site has groups, then looks up.
 #[inline]
 fn look_up(worker: &Rc<Worker>, ask: Box<Ask>, content: RequestBody) -> Served<ReplyBody> {
     if ask.site.has_groups {
@@ -232,7 +232,7 @@ fn look_up(worker: &Rc<Worker>, ask: Box<Ask>, content: RequestBody) -> Served<R
     look_up_known(worker, ask, content)
 }
 
-/// Walks a request to a site with groups from before lookup on.
+/// Finds the client's group, then looks up.
 fn look_up_by_group(
     worker: &Rc<Worker>,
     mut ask: Box<Ask>,

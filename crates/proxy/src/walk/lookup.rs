@@ -45,7 +45,8 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// Notes of what may be sent that the request has waited: it did not arrive at present.
+    /// Notes of what may be sent that the request has waited: its age is counted at the time of sending, and not at
+    /// [`Ask::now`].
     pub fn note_wait(&mut self) {
         if let Self::Hit(hit) | Self::StaleHit(hit) = self {
             hit.outcome.waited = true;

@@ -21,8 +21,8 @@ pub enum NotStorable {
     MustUnderstand,
     /// `Set-Cookie`, which the site refuses to store.
     SetCookie,
-    /// The request has cookies of which the site says nothing, and only the site gives a lifetime, by a name that is the
-    /// client's own word.
+    /// A request to a GraphQL service has cookies of which the site says nothing, and the lifetime is not the service's:
+    /// the client chose what is asked for (`proxy::walk::admit::may_be_of_one_user`).
     Cookies,
     /// `Vary: *`: no request would ever match.
     VaryStar,
