@@ -21,16 +21,12 @@ use crate::{
     way::{self, LateBypass},
 };
 use bypassed::bypassed;
-use from_disk::{drawn, is_left, is_worked_on, unpromoted};
+use from_disk::{drawn, is_left, on_disk};
 use http::HeaderMap;
 use judge::among;
 use rules::{status::ForwardReason, time::Time};
 use std::sync::Arc;
-use store::{
-    Stored,
-    disk::{self, Bodies, Finding},
-    fill::Reader,
-};
+use store::{Stored, disk::Finding, fill::Reader};
 
 /// The result of a lookup.
 pub enum Decision {
@@ -180,35 +176,16 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
     let Some(disk) = &worker.cache.disk else {
         return Looked::Decided(found);
     };
-    let found = match found {
+    let looked = match found {
         Decision::Forward(need @ Need { selected: None, .. }) => {
-            let bodies = if ask.receipt.connection.splices.is_some() {
-                Bodies::Left
-            } else {
-                Bodies::Read
-            };
-            match disk.find(ask.key.as_bytes(), bodies) {
-                disk::DiskLookup::Nothing => Decision::Forward(need),
-                disk::DiskLookup::Here(list) => {
-                    let is_kept = list.iter().any(|stored| is_worked_on(ask, stored));
-                    if is_kept || worker.promotes() {
-                        from_disk(worker, ask, now, list)
-                    } else {
-                        unpromoted(worker, ask, now, list, need)
-                    }
-                }
-                disk::DiskLookup::Wait(finding) => return Looked::Wait(finding),
-            }
+            on_disk(worker, ask, now, disk, need)
         }
-        found => found,
+        found => Looked::Decided(found),
     };
-    let drawn = match &found {
-        Decision::Hit(hit) if is_left(&hit.stored) => drawn(worker, ask, &hit.stored, disk),
-        _ => disk::DiskLookup::Nothing,
-    };
-    match drawn {
-        disk::DiskLookup::Here(list) => Looked::Decided(from_disk(worker, ask, now, list)),
-        disk::DiskLookup::Wait(finding) => Looked::Wait(finding),
-        disk::DiskLookup::Nothing => Looked::Decided(found),
+    match looked {
+        Looked::Decided(Decision::Hit(hit)) if is_left(&hit.stored) => {
+            drawn(worker, ask, now, disk, hit)
+        }
+        looked => looked,
     }
 }
