@@ -48,6 +48,14 @@ impl Decision {
             hit.outcome.waited = true;
         }
     }
+
+    /// Returns the hit, if there is one that need not be fetched again.
+    pub fn hit(self) -> Option<Hit> {
+        match self {
+            Self::Hit(hit) => Some(hit),
+            Self::StaleHit(_) | Self::Bypass(_) | Self::Forward(_) => None,
+        }
+    }
 }
 
 /// How far lookup came without waiting.

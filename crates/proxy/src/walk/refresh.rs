@@ -24,12 +24,7 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
     if is_unlike_its_group(ask) || may_be_of_one_user(ask, &stored.facts) {
         return;
     }
-    let need = Need {
-        why: ForwardReason::Stale,
-        detail: None,
-        selected: Some(stored.clone()),
-        others: Vec::new(),
-    };
+    let need = Need::of(ForwardReason::Stale, None, stored.clone(), Vec::new());
     let (flights, errand) = (&worker.cache.flights, Errand::of(worker, ask, &need));
     let key = need.collapse_key(ask);
     if worker.cache.failed.knows(&key, ask.now) || flights.flying(&key, &errand) {

@@ -31,15 +31,10 @@ pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Deci
     };
     match selected.map(|stored| left(worker, ask, stored)) {
         Some(Left::Good(stored)) => judge(worker, ask, stored, now, others),
-        Some(Left::Unsure(stored)) => Decision::Forward(Need {
-            why: ForwardReason::Stale,
-            detail: Some(Detail::Unsure),
-            others: others()
-                .into_iter()
-                .filter(|other| other.id() != stored.id())
-                .collect(),
-            selected: Some(stored),
-        }),
+        Some(Left::Unsure(stored)) => {
+            let detail = Some(Detail::Unsure);
+            Decision::Forward(Need::of(ForwardReason::Stale, detail, stored, others()))
+        }
         // A purged response does not hide another that matches. A body that has left its place on disk is first looked
         // for there.
         Some(Left::Gone) if selected.is_some_and(|gone| !gone.body.is_gone()) => {
@@ -135,10 +130,7 @@ pub fn of_unstored(worker: &Worker, ask: &Ask, brought: &Arc<Stored>, now: Time)
         return None;
     }
     let brought = unpurged(worker, ask, brought)?;
-    match judge(worker, ask, brought, now, Vec::new) {
-        Decision::Hit(hit) => Some(hit),
-        Decision::StaleHit(_) | Decision::Bypass(_) | Decision::Forward(_) => None,
-    }
+    judge(worker, ask, brought, now, Vec::new).hit()
 }
 
 /// Returns a hit if a response that an origin has sent or confirmed after the request came answers it. No purge that
@@ -152,10 +144,7 @@ pub fn confirmed(worker: &Worker, ask: &Ask, fetched: &Arc<Stored>, now: Time) -
         Left::Unsure(_) => fetched.clone(),
         Left::Gone => return None,
     };
-    match judge(worker, ask, fetched, now, Vec::new) {
-        Decision::Hit(hit) => Some(hit),
-        Decision::StaleHit(_) | Decision::Bypass(_) | Decision::Forward(_) => None,
-    }
+    judge(worker, ask, fetched, now, Vec::new).hit()
 }
 
 fn judge(
@@ -166,18 +155,7 @@ fn judge(
     variants: impl FnOnce() -> Vec<Arc<Stored>>,
 ) -> Decision {
     let site = reuse_site_for(ask);
-    let need = |why, detail, stored: Arc<Stored>| {
-        let others = variants()
-            .into_iter()
-            .filter(|other: &Arc<Stored>| other.id() != stored.id())
-            .collect();
-        Decision::Forward(Need {
-            why,
-            detail,
-            selected: Some(stored),
-            others,
-        })
-    };
+    let need = |why, detail, stored| Decision::Forward(Need::of(why, detail, stored, variants()));
     let outcome = match reuse::judge(&stored.facts, &ask.directives, &site, now) {
         Verdict::Fresh(remaining) => Outcome::hit(status::ttl(remaining)),
         // By an old answer nobody would leave a group.

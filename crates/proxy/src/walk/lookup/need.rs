@@ -23,6 +23,24 @@ pub struct Need {
 }
 
 impl Need {
+    /// What is lacking for a reason, perhaps with detail, although `selected` is there. `variants` are what is usable of
+    /// the key, `selected` perhaps among them.
+    pub fn of(
+        why: ForwardReason,
+        detail: Option<Detail>,
+        selected: Arc<Stored>,
+        variants: Vec<Arc<Stored>>,
+    ) -> Self {
+        let mut others = variants;
+        others.retain(|other| other.id() != selected.id());
+        Self {
+            why,
+            detail,
+            selected: Some(selected),
+            others,
+        }
+    }
+
     pub(super) fn miss(why: ForwardReason) -> Self {
         Self {
             why,
