@@ -8,7 +8,7 @@ mod static_files;
 
 pub use fields::{complete, keep_language, own_fields, own_updated};
 pub use lifetime::may_be_of_one_user;
-pub use made::{Update, confirmed, marks, new_stored, tags, updated};
+pub use made::{Update, carried_or_new, confirmed, marks, new_stored, tags, updated};
 pub use static_files::usual_type;
 
 use crate::{

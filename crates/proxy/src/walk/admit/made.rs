@@ -29,14 +29,24 @@ pub fn marks(
     if tags.is_empty() {
         return None;
     }
-    let memory = &worker.cache.memory;
-    let held = memory.peek(ask.key.as_bytes());
+    let held = worker.cache.memory.peek(ask.key.as_bytes());
     let mut held = held.iter().flat_map(Variants::as_slice);
     let before = held.find(|held| held.variant.as_deref() == variant);
     let carried = before.and_then(|before| before.marks.clone());
+    carried_or_new(worker, carried, &tags, log_at)
+}
+
+/// Returns the marks for these tags of a response whose fetch began when the log stood at `log_at`: those that another
+/// response `carried`, if they serve for it.
+pub fn carried_or_new(
+    worker: &Worker,
+    carried: Option<Arc<Marks>>,
+    tags: &[impl AsRef<str>],
+    log_at: u64,
+) -> Option<Arc<Marks>> {
     carried
-        .filter(|marks| marks.serve_for(&tags))
-        .or_else(|| memory.log().tags().marks(tags, log_at))
+        .filter(|marks| marks.serve_for(tags))
+        .or_else(|| worker.cache.memory.log().tags().marks(tags, log_at))
 }
 
 /// Returns the tags by which the response can be purged, besides its URL: those it carries, its cache groups and its

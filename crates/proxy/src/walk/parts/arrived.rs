@@ -145,19 +145,22 @@ impl Arrived {
         let (Body::Parts(older), Body::Parts(newer)) = (&old.body, &new.body) else {
             return None;
         };
-        let parts = older.combined(newer, Room::of(worker, &self.ask).largest);
-        let body = || {
-            parts
-                .whole()
-                .unwrap_or_else(|| Body::Parts(Arc::new(parts)))
-        };
         self.is_of_one(old, new).then(|| {
             // It was not compared with purges of tags that it did not have.
             let checked = old.checked().min(checked);
-            let mut joined = old.clone().with_body(body()).checked_up_to(checked);
+            let body = self.of_both(worker, older, newer);
+            let mut joined = old.clone().with_body(body).checked_up_to(checked);
             joined.marks = self.marks_with(worker, old);
             joined
         })
+    }
+
+    /// Returns the bytes of both as one body.
+    fn of_both(&self, worker: &Worker, older: &Parts, newer: &Parts) -> Body {
+        let parts = older.combined(newer, Room::of(worker, &self.ask).largest);
+        parts
+            .whole()
+            .unwrap_or_else(|| Body::Parts(Arc::new(parts)))
     }
 
     /// Whether both are parts of one representation.
@@ -176,12 +179,7 @@ impl Arrived {
             return None;
         };
         let body = match &old.body {
-            Body::Parts(older) => {
-                let parts = older.combined(newer, Room::of(worker, &self.ask).largest);
-                parts
-                    .whole()
-                    .unwrap_or_else(|| Body::Parts(Arc::new(parts)))
-            }
+            Body::Parts(older) => self.of_both(worker, older, newer),
             // The whole is already there.
             Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) | Body::Disk(_) => old.body.clone(),
             Body::Filling(_) => return None,
@@ -235,15 +233,7 @@ impl Arrived {
         if tags.is_empty() {
             return None;
         }
-        let carried = old.marks.clone();
-        carried.filter(|marks| marks.serve_for(&tags)).or_else(|| {
-            worker
-                .cache
-                .memory
-                .log()
-                .tags()
-                .marks(tags, self.ticket.log_at)
-        })
+        admit::carried_or_new(worker, old.marks.clone(), &tags, self.ticket.log_at)
     }
 }
 
