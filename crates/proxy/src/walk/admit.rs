@@ -6,7 +6,7 @@ mod lifetime;
 mod made;
 mod static_files;
 
-pub use fields::{complete, keep_language, own_fields, own_updated};
+pub use fields::{FirstLine, complete, keep_language, own_fields, own_updated};
 pub use lifetime::may_be_of_one_user;
 pub use made::{Update, carried_or_new, confirmed, marks, new_stored, tags, updated};
 pub use static_files::usual_type;

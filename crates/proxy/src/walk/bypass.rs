@@ -26,7 +26,7 @@ use crate::{
         waiting::AbandonGuard,
     },
 };
-use answer::{Exchanged, land};
+use answer::{Asked, Exchanged, land};
 use content::{cut, request_body, room};
 use http::{HeaderMap, Response, StatusCode, header};
 use http_body::Body as _;
@@ -162,8 +162,7 @@ async fn pass(
     }
     let exchanged = Exchanged {
         why,
-        ticket,
-        times,
+        asked: Asked { ticket, times },
         groups,
         outcome,
     };

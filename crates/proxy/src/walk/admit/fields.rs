@@ -12,6 +12,15 @@ use rules::{
 };
 use store::{Fields, Stored};
 
+/// What stands in a head before its fields.
+#[derive(Clone, Copy, Debug)]
+pub struct FirstLine {
+    /// The status of the response that is stored. That of an answer which says something about it may be another.
+    pub status: StatusCode,
+    /// The HTTP version of the answer that came.
+    pub version: Version,
+}
+
 /// The fields of a response as they are stored.
 pub struct StoredFields {
     /// Without those that must not be stored, and with those that a recipient must add.
@@ -23,21 +32,21 @@ pub struct StoredFields {
 /// Returns the fields to store, of a response that was judged by all of `received`.
 pub fn stored_fields(
     ask: &Ask,
-    (status, version): (StatusCode, Version),
+    first_line: FirstLine,
     storable: Storable,
     received: &HeaderMap,
     at: Time,
 ) -> StoredFields {
     let (directives, _) = directives::response(received, &ask.site.targets);
     let received = received.clone();
-    kept_fields(ask, (status, version), storable, received, at, &directives)
+    kept_fields(ask, first_line, storable, received, at, &directives)
 }
 
 /// Like [`stored_fields`], but takes the received fields by value. `directives` must include at least those that name
 /// fields.
 pub(super) fn kept_fields(
     ask: &Ask,
-    (status, version): (StatusCode, Version),
+    first_line: FirstLine,
     storable: Storable,
     received: HeaderMap,
     at: Time,
@@ -50,8 +59,8 @@ pub(super) fn kept_fields(
             && !(storable.strip_set_cookie && *name == header::SET_COOKIE)
             && !fields::is_unstorable(name, directives)
     });
-    complete(ask, version, &mut kept, || at);
-    coding::vary(ask, status, &mut kept);
+    complete(ask, first_line.version, &mut kept, || at);
+    coding::vary(ask, first_line.status, &mut kept);
     StoredFields {
         fields: kept,
         unsent,
@@ -79,8 +88,11 @@ fn unsent(ask: &Ask, received: &HeaderMap, directives: &ResponseDirectives) -> O
 /// Returns the fields for the request's own client if storing removes some that only later requests must not get: those
 /// that `no-cache` or `private` names (RFC 9111 sections 5.2.2.4 and 5.2.2.7).
 pub fn own_fields(ask: &Ask, head: &response::Parts, storable: Storable) -> Option<Box<HeaderMap>> {
-    let same = (head.status, head.version);
-    let all = || all_fields(ask, same, storable, head.headers.clone());
+    let first_line = FirstLine {
+        status: head.status,
+        version: head.version,
+    };
+    let all = || all_fields(ask, first_line, storable, head.headers.clone());
     storable.names_fields.then(all).map(Box::new)
 }
 
@@ -88,7 +100,7 @@ pub fn own_fields(ask: &Ask, head: &response::Parts, storable: Storable) -> Opti
 /// that it brought.
 pub fn own_updated(
     ask: &Ask,
-    (status, version): (StatusCode, Version),
+    first_line: FirstLine,
     storable: Storable,
     (old, new): (&Fields, &HeaderMap),
     update: &HeaderMap,
@@ -98,14 +110,14 @@ pub fn own_updated(
     (directives.names_fields() || withholds_cookie).then(|| {
         let mut all = old.unpack(8);
         validate::freshen_for_one(&mut all, update.clone());
-        Box::new(all_fields(ask, (status, version), storable, all))
+        Box::new(all_fields(ask, first_line, storable, all))
     })
 }
 
 /// Returns all fields that a client may have.
 fn all_fields(
     ask: &Ask,
-    (status, version): (StatusCode, Version),
+    first_line: FirstLine,
     storable: Storable,
     mut own: HeaderMap,
 ) -> HeaderMap {
@@ -114,8 +126,8 @@ fn all_fields(
     if storable.strip_set_cookie {
         own.remove(header::SET_COOKIE);
     }
-    complete(ask, version, &mut own, clock::now);
-    coding::vary(ask, status, &mut own);
+    complete(ask, first_line.version, &mut own, clock::now);
+    coding::vary(ask, first_line.status, &mut own);
     own
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Admitted,
-    fields::{StoredFields, kept_fields, stored_fields},
+    fields::{FirstLine, StoredFields, kept_fields, stored_fields},
 };
 use crate::{ask::Ask, cache::Worker, marks, walk::shape};
 use http::{HeaderMap, Version, response};
@@ -96,7 +96,10 @@ pub struct Update<'a> {
 /// Returns the response that replaces `old`. It is as much in demand as `old`, and keeps what was made of the same
 /// content.
 pub fn updated(ask: &Ask, old: &Stored, update: Update<'_>) -> Stored {
-    let first_line = (old.status, update.version);
+    let first_line = FirstLine {
+        status: old.status,
+        version: update.version,
+    };
     let kept = stored_fields(ask, first_line, update.storable, update.fields, update.at);
     let new = Stored::new(
         update.log_at,
@@ -143,7 +146,10 @@ pub fn new_stored(
     };
     let of = (variant.as_deref(), ticket.log_at);
     let marks = marks(worker, ask, &head.headers, of, None);
-    let first_line = (head.status, head.version);
+    let first_line = FirstLine {
+        status: head.status,
+        version: head.version,
+    };
     let kept = kept_fields(ask, first_line, storable, head.headers, at, &directives);
     let StoredFields { fields, unsent } = kept;
     let stored = Stored::new(

@@ -34,14 +34,21 @@ use store::Ticket;
 pub(super) struct Exchanged {
     /// Why it bypassed the store.
     pub why: Bypassed,
-    /// The ticket drawn before its request went out.
-    pub ticket: Ticket,
-    /// When its request went out, and when its answer came.
-    pub times: Times,
+    /// When it took place, with the ticket drawn before its request went out.
+    pub asked: Asked,
     /// The cache groups that its answer invalidates, as far as they are those of responses in the tiers below.
     pub groups: Vec<String>,
     /// Its outcome so far, until the answer is complete.
     pub outcome: Outcome,
+}
+
+/// When an exchange took place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// As the log of purges counts: the ticket of what its answer brings.
+    pub ticket: Ticket,
+    /// As clocks count.
+    pub times: Times,
 }
 
 /// Handles an answer: invalidates, freshens or stores, and sends the answer back.
@@ -54,8 +61,7 @@ pub(super) fn land(
 ) -> Response<ReplyBody> {
     let Exchanged {
         why,
-        ticket: asked,
-        times,
+        asked,
         groups,
         mut outcome,
     } = exchanged;
@@ -70,7 +76,7 @@ pub(super) fn land(
     let before = worker.cache.memory.begin();
     let is_current = is_post
         && may_fill
-        && is_untouched(worker, ask, response.headers(), asked)
+        && is_untouched(worker, ask, response.headers(), asked.ticket)
         && !ask.is_overruled(worker);
     let own = invalidate::invalidate(worker, ask, status, response.headers(), groups);
     let ticket = worker.cache.memory.begin();
@@ -78,10 +84,10 @@ pub(super) fn land(
     let is_current = is_current && ticket.log_at == before.log_at + own;
     let (head, body) = response.into_parts();
     if head::is_heard(ask, why) {
-        head::says(worker, ask, &head, (asked, times));
+        head::says(worker, ask, &head, asked);
     }
     let content = if is_current {
-        match store_post(worker, ask, &head, body, (ticket, times)) {
+        match store_post(worker, ask, &head, body, Asked { ticket, ..asked }) {
             Post::Stored(content, fresh) => {
                 bump(&worker.counters.stored);
                 outcome.handled = with_status(outcome.handled, status, true);

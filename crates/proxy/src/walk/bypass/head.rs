@@ -1,13 +1,14 @@
 //! What a HEAD's answer means for stored responses to GET (RFC 9111 section 4.3.5). This is for a HEAD that bypasses
 //! the store, e.g. because the origin is to judge its condition. Any other HEAD goes out as a GET.
 
+use super::answer::Asked;
 use crate::{
     ask::Ask,
     cache::Worker,
     clock,
     hit_for_miss::Unshared,
     walk::{
-        admit::{self, Times, Update},
+        admit::{self, Update},
         lookup::{self, Bypassed, bypassed},
         tiers,
     },
@@ -18,7 +19,7 @@ use rules::{
     validate::{self, HeadSays},
 };
 use std::sync::Arc;
-use store::{Body, Stored, Ticket, Variants, disk, purge::Standing, shared::SharedTierLookup};
+use store::{Body, Stored, Variants, disk, purge::Standing, shared::SharedTierLookup};
 
 /// Whether the answer to this request says something about what is stored. An answer that bypasses the store because the
 /// site says so may be for one user, and does not.
@@ -66,8 +67,8 @@ fn is_in_memory(worker: &Worker, ask: &Ask) -> bool {
 }
 
 /// Applies a HEAD's answer to each stored response that could have been chosen for it, not to the newest alone (RFC
-/// 9111 section 4.3.5). The answer does not know of purges since the ticket in `when`.
-pub fn says(worker: &Worker, ask: &Ask, head: &response::Parts, when: (Ticket, Times)) {
+/// 9111 section 4.3.5). The answer does not know of purges since the ticket in `asked`.
+pub fn says(worker: &Worker, ask: &Ask, head: &response::Parts, asked: Asked) {
     let variants = worker.cache.memory.peek(ask.key.as_bytes());
     let all = variants.as_ref().map_or(&[][..], Variants::as_slice);
     let mut scratch = Vec::new();
@@ -75,9 +76,9 @@ pub fn says(worker: &Worker, ask: &Ask, head: &response::Parts, when: (Ticket, T
         // The task that fills a body must find its response again.
         let is_filling = matches!(stored.body, Body::Filling(_));
         // What a later request has brought is newer than this answer.
-        let is_later = stored.is_later_than(when.0);
+        let is_later = stored.is_later_than(asked.ticket);
         if !is_filling && !is_later && stored.matches(&ask.fields, &mut scratch) {
-            says_of(worker, ask, stored, head, when);
+            says_of(worker, ask, stored, head, asked);
         }
     }
 }
@@ -88,7 +89,7 @@ fn says_of(
     ask: &Ask,
     stored: &Arc<Stored>,
     head: &response::Parts,
-    (ticket, times): (Ticket, Times),
+    Asked { ticket, times }: Asked,
 ) {
     let (key, log) = (ask.key.as_bytes(), worker.cache.memory.log());
     let log_at = stored.checked().min(ticket.log_at);

@@ -1,12 +1,13 @@
 //! The answer to a POST that is stored as the answer to a later GET.
 
+use super::answer::Asked;
 use crate::{
     ask::Ask,
     body::Content,
     cache::Worker,
     outcome::{Detail, Unkept},
     walk::{
-        admit::{self, Admitted, Times},
+        admit::{self, Admitted},
         arrival::Arrival,
         fetch,
         pump::{Destination, Pump, Room, begin_fill},
@@ -47,14 +48,14 @@ pub(super) fn is_untouched(worker: &Worker, ask: &Ask, fields: &HeaderMap, ticke
 }
 
 /// Stores the answer as RFC 9110 section 9.3.3 allows: with explicit freshness and a `Content-Location` that is the
-/// target. Its success has just invalidated the target, so `ticket` was drawn after that. The caller has made sure that
+/// target. Its success has just invalidated the target, so the ticket was drawn after that. The caller has made sure that
 /// nothing else was purged meanwhile.
 pub(super) fn store_post(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     head: &response::Parts,
     body: ResponseBody,
-    (ticket, times): (Ticket, Times),
+    Asked { ticket, times }: Asked,
 ) -> Post {
     let storable = match admit::judge(ask, &Method::POST, times, head.status, &head.headers) {
         Ok(storable) => storable,

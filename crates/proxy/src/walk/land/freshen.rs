@@ -5,7 +5,7 @@ use crate::{
     hit_for_miss::Unshared,
     outcome::{Detail, Unkept},
     walk::{
-        admit::{self, Update},
+        admit::{self, FirstLine, Update},
         fetch::{Fetch, Landing},
         tiers,
     },
@@ -123,7 +123,10 @@ impl Fetch<'_> {
         storable: Storable,
         fields: &HeaderMap,
     ) -> (Arc<Stored>, Option<Box<HeaderMap>>) {
-        let first_line = (stored.status, head.version);
+        let first_line = FirstLine {
+            status: stored.status,
+            version: head.version,
+        };
         let updated = (&stored.fields, fields);
         let own = admit::own_updated(self.ask, first_line, storable, updated, &head.headers);
         let variant = admit::variant_after(self.ask, stored, &head.headers, fields);

@@ -4,7 +4,7 @@ use crate::{
     ask::Ask,
     cache::Worker,
     walk::{
-        admit::{self, Admitted, Times, Update},
+        admit::{self, Admitted, FirstLine, Times, Update},
         fetch::clone_head,
         pump::Room,
         shape, tiers,
@@ -218,7 +218,10 @@ impl Arrived {
 
     /// Returns the fields for the client whose request completed `old`, if they are more than what is stored.
     fn own_over(&self, old: &Stored) -> Option<Box<HeaderMap>> {
-        let first_line = (old.status, self.head.version);
+        let first_line = FirstLine {
+            status: old.status,
+            version: self.head.version,
+        };
         let update = self.representation().headers;
         let (fields, _) = self.merged(old);
         let updated = (&old.fields, &fields);
