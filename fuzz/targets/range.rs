@@ -4,8 +4,8 @@
 use http::HeaderValue;
 use libfuzzer_sys::fuzz_target;
 use rules::{
-    partial::{Spans, span_of},
-    range::{self, ResolvedRange},
+    partial::Spans,
+    range::{self, ResolvedRange, span_of},
 };
 
 fuzz_target!(|data: &[u8]| {

@@ -1,12 +1,19 @@
 //! Which fields are hop-by-hop, connection options, or never stored (RFC 9110 section 7.6.1, RFC 9111 section 3.1).
 
+mod media;
+mod via;
+
+pub(crate) use media::is_grpc;
+pub use media::{begins_event_stream, is_event_stream, media_type};
+pub use via::Via;
+
 use crate::{
     directives::{Qualified, ResponseDirectives},
     freshness, surrogate,
 };
 use http::{
-    HeaderMap, HeaderName, HeaderValue, StatusCode, Version,
-    header::{self, CONNECTION, VIA},
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{self, CONNECTION},
 };
 
 /// Fields that concern the proxy through which a cache fetches, and MUST NOT be stored (RFC 9111 section 3.1).
@@ -66,29 +73,6 @@ pub(crate) const fn is_tchar(byte: u8) -> bool {
             byte,
             b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~'
         )
-}
-
-/// Whether a response with these fields is an event stream.
-pub fn begins_event_stream(fields: &HeaderMap) -> bool {
-    let kind = fields.get(header::CONTENT_TYPE);
-    kind.is_some_and(|kind| is_event_stream(kind.as_bytes()))
-}
-
-/// Whether a `Content-Type` is that of an event stream, which lasts until one side ends it (HTML, section 9.2).
-pub fn is_event_stream(kind: &[u8]) -> bool {
-    media_type(kind).eq_ignore_ascii_case(b"text/event-stream")
-}
-
-/// Whether a media type is one of gRPC's, or of gRPC-Web's: `application/grpc` with whatever names the coding of messages.
-pub(crate) fn is_grpc(kind: &[u8]) -> bool {
-    let start = kind.get(.."application/grpc".len());
-    start.is_some_and(|start| start.eq_ignore_ascii_case(b"application/grpc"))
-}
-
-/// Returns a `Content-Type` without its parameters (RFC 9110 section 8.3.1).
-pub fn media_type(kind: &[u8]) -> &[u8] {
-    let bare = kind.split(|byte| *byte == b';').next();
-    bare.unwrap_or_default().trim_ascii()
 }
 
 /// Whether a value begins or ends with white space. HTTP/2 does not strip it: such a message is malformed, and an
@@ -275,37 +259,6 @@ pub fn is_unstorable(name: &HeaderName, directives: &ResponseDirectives) -> bool
     let is_of_proxies = name.as_str().starts_with("proxy-") && OF_PROXIES.contains(name);
     let is_named = |list: &Qualified| list.names().contains(name);
     is_of_proxies || is_named(&directives.no_cache) || is_named(&directives.private)
-}
-
-/// Our elements of `Via` (RFC 9110 section 7.6.3), rendered once: `1.1 larder` or the like, one for each version in
-/// which a message can be received. Empty if the pseudonym cannot stand in a field value.
-#[derive(Clone, Debug)]
-pub struct Via(Vec<(Version, HeaderValue)>);
-
-impl Via {
-    /// Renders the elements of the intermediary with this pseudonym.
-    pub fn new(pseudonym: &str) -> Self {
-        let protocols = [
-            (Version::HTTP_11, "1.1"),
-            (Version::HTTP_2, "2.0"),
-            (Version::HTTP_10, "1.0"),
-            (Version::HTTP_3, "3.0"),
-            (Version::HTTP_09, "0.9"),
-        ];
-        let elements = protocols.into_iter().filter_map(|(version, protocol)| {
-            let element = HeaderValue::try_from(format!("{protocol} {pseudonym}"));
-            Some((version, element.ok()?))
-        });
-        Self(elements.collect())
-    }
-
-    /// Appends our element to the fields of a message that was received in `version`.
-    pub fn append(&self, fields: &mut HeaderMap, version: Version) {
-        let mut elements = self.0.iter();
-        if let Some((_, element)) = elements.find(|(known, _)| *known == version) {
-            fields.append(VIA, element.clone());
-        }
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! | RFC 9111 3 | storing responses | [`storable::judge`] |
 //! | RFC 9111 3.1 | fields not stored | [`fields::remove_hop_by_hop`], [`fields::is_unstorable`] |
 //! | RFC 9111 3.2 | updating stored fields | [`validate::freshen`] |
-//! | RFC 9111 3.3 | incomplete responses | [`partial::Spans`], [`partial::range_value`] |
+//! | RFC 9111 3.3 | incomplete responses | [`partial::Spans`], [`range::range_value`] |
 //! | RFC 9111 3.4 | combining parts | [`partial::combinable`] |
 //! | RFC 9111 3.5 | requests with `Authorization` | [`storable::judge`] |
 //! | RFC 9111 4 | whether a stored response answers | [`reuse::judge`] |
@@ -37,7 +37,7 @@
 //! | RFC 9110 12.5.3 | `Accept-Encoding` | [`coding::Accepted::read`], [`coding::choose`] |
 //! | RFC 9110 12.5 | what the fields of negotiation mean | [`vary::variant_key`] |
 //! | RFC 9110 13.1, 13.2 | preconditions and their order | [`precondition::judge`], [`precondition::if_range_holds`] |
-//! | RFC 9110 14.1, 14.2 | `Range` | [`range::parse`], [`range::resolve`], [`partial::span_of`] |
+//! | RFC 9110 14.1, 14.2 | `Range` | [`range::parse`], [`range::resolve`], [`range::span_of`] |
 //! | RFC 9110 14.4 | `Content-Range` | [`range::parse_content_range`], [`range::content_range`], [`range::unsatisfied`] |
 //! | RFC 9110 14.6, 15.3.7.2 | `multipart/byteranges` | [`range::part_head`], [`range::part_end`] |
 //! | RFC 9110 15.4.5 | fields of a 304 | [`precondition::trim_not_modified`] |

@@ -3,7 +3,7 @@
 use crate::{
     etag::{EntityTag, joins_parts},
     fields::{has, same_lines},
-    range::{self, Span, Written},
+    range::Span,
     time::Time,
 };
 use http::{
@@ -121,29 +121,6 @@ pub fn strong_validator(fields: &HeaderMap, now: Time) -> Option<HeaderValue> {
 pub fn combinable(stored: &HeaderMap, new: &HeaderMap, now: Time) -> bool {
     same_lines(stored, new, &CONTENT_ENCODING)
         && Strong::of(stored, now).is_some_and(|strong| Some(strong) == Strong::of(new, now))
-}
-
-/// Returns the span that one written range means in a representation of `length` bytes; `None` if it is unsatisfiable
-/// (RFC 9110 section 14.1.2). Every range of an empty representation is unsatisfiable here: no `Content-Range` can
-/// express it.
-pub fn span_of(written: Written, length: u64) -> Option<Span> {
-    let end = length.checked_sub(1)?;
-    match written {
-        Written::From { first, last } => {
-            let last = last.map_or(end, |last| last.min(end));
-            (first <= last).then_some(Span { first, last })
-        }
-        Written::Suffix(0) => None,
-        Written::Suffix(suffix) => Some(Span {
-            first: length.saturating_sub(suffix),
-            last: end,
-        }),
-    }
-}
-
-/// Renders the `Range` value for a request of our own: `bytes=first-last`.
-pub fn range_value(span: Span) -> HeaderValue {
-    range::ascii(format!("bytes={}-{}", span.first, span.last))
 }
 
 #[cfg(test)]

@@ -1,6 +1,11 @@
-//! `Range` and `Content-Range` (RFC 9110 section 14).
+//! `Range` and what answers it (RFC 9110 section 14).
 
-use crate::partial::span_of;
+mod content_range;
+mod multipart;
+
+pub use content_range::{ContentRange, content_range, parse_content_range, unsatisfied};
+pub use multipart::{part_end, part_head};
+
 use http::HeaderValue;
 
 /// A range with both ends inclusive.
@@ -117,6 +122,24 @@ pub enum Written {
     Suffix(u64),
 }
 
+/// Returns the span that one written range means in a representation of `length` bytes; `None` if it is unsatisfiable
+/// (section 14.1.2). Every range of an empty representation is unsatisfiable here: no `Content-Range` can
+/// express it.
+pub fn span_of(written: Written, length: u64) -> Option<Span> {
+    let end = length.checked_sub(1)?;
+    match written {
+        Written::From { first, last } => {
+            let last = last.map_or(end, |last| last.min(end));
+            (first <= last).then_some(Span { first, last })
+        }
+        Written::Suffix(0) => None,
+        Written::Suffix(suffix) => Some(Span {
+            first: length.saturating_sub(suffix),
+            last: end,
+        }),
+    }
+}
+
 /// Parses the ranges as written; `None` if the field is malformed, in another unit, or asks for too many. A number
 /// beyond 64 bits counts as the largest that fits (section 14.1.2).
 pub fn parse(range: &HeaderValue) -> Option<Vec<Written>> {
@@ -168,52 +191,9 @@ fn saturating_number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-fn exact_number(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0_u64, |number, &digit| {
-        let value = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
-        number.checked_mul(10)?.checked_add(value)
-    })
-}
-
-/// A parsed `Content-Range: bytes first-last/length`. The length is `None` for `*`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ContentRange {
-    /// The part that is enclosed.
-    pub span: Span,
-    /// The length of the whole representation, if the sender knew it.
-    pub length: Option<u64>,
-}
-
-/// Parses the `Content-Range` of a 206; `None` if it is malformed, contradictory or in another unit (section 14.4).
-/// Such content must not be combined with anything.
-pub fn parse_content_range(value: &HeaderValue) -> Option<ContentRange> {
-    let rest = after_unit(value.as_bytes(), b' ')?.trim_ascii();
-    let slash = rest.iter().position(|&byte| byte == b'/')?;
-    let (span, length) = (rest.get(..slash)?, rest.get(slash + 1..)?);
-    let dash = span.iter().position(|&byte| byte == b'-')?;
-    let span = Span {
-        first: exact_number(span.get(..dash)?)?,
-        last: exact_number(span.get(dash + 1..)?)?,
-    };
-    let length = match length {
-        b"*" => None,
-        digits => Some(exact_number(digits)?),
-    };
-    let possible = span.first <= span.last && length.is_none_or(|length| span.last < length);
-    possible.then_some(ContentRange { span, length })
-}
-
-/// Renders `bytes first-last/length`.
-pub fn content_range(span: Span, length: u64) -> HeaderValue {
-    ascii(format!("bytes {}-{}/{length}", span.first, span.last))
-}
-
-/// Renders `bytes */length`, for 416.
-pub fn unsatisfied(length: u64) -> HeaderValue {
-    ascii(format!("bytes */{length}"))
+/// Renders the `Range` value for a request of our own: `bytes=first-last`.
+pub fn range_value(span: Span) -> HeaderValue {
+    ascii(format!("bytes={}-{}", span.first, span.last))
 }
 
 /// Makes a field value from digits and ASCII punctuation.
@@ -221,34 +201,8 @@ pub fn unsatisfied(length: u64) -> HeaderValue {
     clippy::expect_used,
     reason = "every caller passes printable ASCII of its own making"
 )]
-pub(crate) fn ascii(text: String) -> HeaderValue {
+fn ascii(text: String) -> HeaderValue {
     HeaderValue::try_from(text).expect("printable ASCII is a field value")
-}
-
-/// Renders the head of one part of `multipart/byteranges`, with its CRLFs (section 15.3.7.2). `boundary` comes without
-/// dashes. The head opens with the CRLF that ends the previous part; before the first part it is harmless (section
-/// 14.6).
-pub fn part_head(
-    boundary: &str,
-    content_type: Option<&HeaderValue>,
-    span: Span,
-    length: u64,
-) -> Vec<u8> {
-    let mut head = format!("\r\n--{boundary}\r\n").into_bytes();
-    if let Some(content_type) = content_type {
-        head.extend_from_slice(b"Content-Type: ");
-        head.extend_from_slice(content_type.as_bytes());
-        head.extend_from_slice(b"\r\n");
-    }
-    head.extend_from_slice(b"Content-Range: ");
-    head.extend_from_slice(content_range(span, length).as_bytes());
-    head.extend_from_slice(b"\r\n\r\n");
-    head
-}
-
-/// Renders the closing delimiter.
-pub fn part_end(boundary: &str) -> Vec<u8> {
-    format!("\r\n--{boundary}--\r\n").into_bytes()
 }
 
 #[cfg(test)]

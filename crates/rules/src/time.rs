@@ -13,26 +13,32 @@ impl Time {
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
+
     /// The moment `secs` seconds after the Unix epoch.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1000))
     }
+
     /// Milliseconds since the Unix epoch.
     pub const fn as_millis(self) -> u64 {
         self.0
     }
+
     /// Whole seconds since the Unix epoch.
     pub const fn as_secs(self) -> u64 {
         self.0 / 1000
     }
+
     /// The time that passed since `earlier`; zero if `earlier` lies in the future.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
+
     /// The time between two moments, whichever is the earlier.
     pub const fn distance(self, other: Self) -> Duration {
         Duration::from_millis(self.0.abs_diff(other.0))
     }
+
     /// The moment `by` later, saturating at the last moment that can be expressed.
     #[must_use]
     pub const fn plus(self, by: Duration) -> Self {
@@ -44,6 +50,7 @@ impl Time {
         };
         Self(self.0.saturating_add(by))
     }
+
     /// Parses an HTTP date in any of the three formats (RFC 9110 section 5.6.7); `None` if it is not one.
     ///
     /// Letters match in either case, and a zone other than `GMT` is not accepted (RFC 9111 section 4.2). The name of
@@ -52,6 +59,7 @@ impl Time {
     pub fn parse(date: &[u8], now: Self) -> Option<Self> {
         date::parse(date, now)
     }
+
     /// Renders the IMF-fixdate form (RFC 9110 section 5.6.7). Any moment after the year 9999 becomes the end of that
     /// year.
     pub fn to_http(self) -> String {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::directives;
+use http::{Version, header::VIA};
 use proptest::{prelude::*, sample::select};
 
 fn fields(lines: &[(&'static str, &'static str)]) -> HeaderMap {

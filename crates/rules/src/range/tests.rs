@@ -124,6 +124,13 @@ fn too_many_ranges_mean_the_whole() {
     assert_eq!(parse(&set(MOST_RANGES + 1)), None);
 }
 
+#[test]
+fn our_own_range_is_read_back() {
+    let value = range_value(span(5, 9));
+    assert_eq!(value, "bytes=5-9");
+    assert_eq!(resolve(&value, 10), ResolvedRange::One(span(5, 9)));
+}
+
 /// RFC 9110 section 14.4.
 #[test]
 fn content_ranges() {
@@ -207,6 +214,15 @@ proptest! {
     #[test]
     fn what_is_written_is_read(ranges in prop::collection::vec(written(), 1..6)) {
         prop_assert_eq!(parse(&spell(&ranges)), Some(ranges));
+    }
+
+    #[test]
+    fn a_span_lies_within_the_length(first: u64, last: Option<u64>, suffix: u64, length: u64) {
+        for written in [Written::From { first, last }, Written::Suffix(suffix)] {
+            if let Some(found) = span_of(written, length) {
+                prop_assert!(found.first <= found.last && found.last < length);
+            }
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, header};
 use origin::RequestBody;
-use rules::{partial, validate, vary};
+use rules::{range, validate, vary};
 
 impl Fetch<'_> {
     /// Returns the request. HEAD goes out as GET, so that both can be answered from what is stored.
@@ -49,7 +49,7 @@ impl Fetch<'_> {
                 let selected = self.need.selected.as_ref();
                 let validator =
                     selected.and_then(|stored| shape::strong_validator(stored, self.ask.now));
-                fields.insert(header::RANGE, partial::range_value(missing.span));
+                fields.insert(header::RANGE, range::range_value(missing.span));
                 put(&mut fields, header::IF_RANGE, validator);
             }
         }
