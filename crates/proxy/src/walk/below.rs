@@ -89,16 +89,7 @@ async fn in_tier(
     need: Need,
     role: &mut Role<'_>,
 ) -> SharedLookup {
-    let is_unsure = need.is_unsure();
-    // Where each answer is to be validated, the one stored elsewhere most likely is as well.
-    let is_vain = |stored: &Stored| stored.facts.is_always_validated();
-    let selected = need.selected.as_deref().filter(|_| !is_unsure);
-    let is_last = matches!(role, Role::Last);
-    if need.is_for_the_origin() || !is_last && selected.is_some_and(is_vain) {
-        return SharedLookup::Need(need, None);
-    }
-    if need.is_beside_fill(ask) {
-        // The fill has the lease: the tier has nothing until the fill has ended.
+    if !wants_tier(&need, role, ask) {
         return SharedLookup::Need(need, None);
     }
     let mut question = tier.question(ask.key.as_bytes(), &ask.fields);
@@ -145,6 +136,16 @@ async fn in_tier(
         question.collapse(&need.collapse_key(ask));
         found = tier.renew(&mut question, newest).await;
     }
+}
+
+/// Whether the shared tier may have what `ask`, which has this need, wants.
+fn wants_tier(need: &Need, role: &Role<'_>, ask: &Ask) -> bool {
+    let is_last = matches!(role, Role::Last);
+    // Where each answer is to be validated, the one stored elsewhere most likely is as well.
+    let is_vain = |stored: &Stored| stored.facts.is_always_validated() && !is_last;
+    let selected = need.selected.as_deref().filter(|_| !need.is_unsure());
+    // If there is a fill, it has the lease: the tier has nothing until the fill has ended.
+    !need.is_for_the_origin() && !selected.is_some_and(is_vain) && !need.is_beside_fill(ask)
 }
 
 /// When the newest of what is `here` for the request was received.

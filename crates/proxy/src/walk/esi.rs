@@ -90,30 +90,40 @@ pub fn stored(
         {
             PageSource::at_hand(page, body)
         }
-        (known, body) => {
-            let content = match body {
-                Body::Filling(_) => Content::following(reader.take()?, None),
-                body => {
-                    let last = body.length()?.checked_sub(1)?;
-                    Content::pieces(body.slice(Span { first: 0, last })?)
-                }
-            };
-            let coding = coding_of(fields);
-            let content = match (&known, coding) {
-                (Known::Unread, Some(coding)) => {
-                    decoded_for_all(worker, ask, fields, (stored, coding), content)
-                }
-                _ => decoded(worker, fields, coding, content),
-            };
-            match known {
-                Known::Read(page) => PageSource::known(page, content),
-                Known::Unread => read(worker, ask, stored, coding.is_some(), content),
-                Known::Unkept => streamed(worker, content),
-            }
-        }
+        (known, _) => as_it_comes(worker, ask, known, stored, reader, fields)?,
     };
     let content = compose(worker, ask, source, fields);
     Some(composed(ask, status, fields, content))
+}
+
+/// A stored page whose content is read while it is sent, and decoded if it has a coding. `None` if there is no content.
+fn as_it_comes(
+    worker: &Worker,
+    ask: &Ask,
+    known: Known,
+    stored: &Stored,
+    reader: &mut Option<Reader>,
+    fields: &mut HeaderMap,
+) -> Option<PageSource> {
+    let content = match &stored.body {
+        Body::Filling(_) => Content::following(reader.take()?, None),
+        body => {
+            let last = body.length()?.checked_sub(1)?;
+            Content::pieces(body.slice(Span { first: 0, last })?)
+        }
+    };
+    let coding = coding_of(fields);
+    let content = match (&known, coding) {
+        (Known::Unread, Some(coding)) => {
+            decoded_for_all(worker, ask, fields, (stored, coding), content)
+        }
+        _ => decoded(worker, fields, coding, content),
+    };
+    Some(match known {
+        Known::Read(page) => PageSource::known(page, content),
+        Known::Unread => read(worker, ask, stored, coding.is_some(), content),
+        Known::Unkept => streamed(worker, content),
+    })
 }
 
 /// Composes an answer that is not stored.

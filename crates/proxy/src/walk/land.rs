@@ -10,6 +10,7 @@ pub use unkept::lighten;
 
 use crate::{
     content_key::errors::ErrorSearch,
+    error::Failure,
     outcome::{Detail, Unkept, bump},
     walk::{
         admit,
@@ -20,6 +21,7 @@ use crate::{
     },
     way,
 };
+use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode, header};
 use http_body::Body as _;
 use origin::{Lifetime, ResponseBody};
@@ -86,15 +88,10 @@ impl Fetch<'_> {
             return self.raw(head, body, Detail::Unkept(Unkept::TooLarge));
         }
         let mut arrival = Arrival::new(body);
-        let most = AT_ONCE.min(room.in_memory);
-        let content = if is_searched || length.is_some_and(|length| length > most) {
-            None
-        } else {
-            // The reader of the rest polls again before it waits.
-            match arrival.whole(&mut Context::from_waker(Waker::noop()), most) {
-                Ok(content) => content,
-                Err(why) => return self.failed(why),
-            }
+        let most = (!is_searched).then(|| AT_ONCE.min(room.in_memory));
+        let content = match content_at_once(&mut arrival, length, most) {
+            Ok(content) => content,
+            Err(why) => return self.failed(why),
         };
         let own = admit::own_fields(self.ask, &head, admitted.storable);
         let filling = Body::Filling(writer.fill().clone());
@@ -233,6 +230,22 @@ impl Fetch<'_> {
         let kept = kept.map_err(Detail::from);
         self.remember_uncollapsible(stored, kept.as_ref().err());
         kept
+    }
+}
+
+/// Returns the content of an answer, which may have announced its `length`, if all of it has already come, and it is no
+/// more than `most` bytes. Without `most`, none is taken at once.
+fn content_at_once(
+    arrival: &mut Arrival,
+    length: Option<u64>,
+    most: Option<u64>,
+) -> Result<Option<Bytes>, Failure> {
+    match most {
+        Some(most) if length.is_none_or(|length| length <= most) => {
+            // The reader of the rest polls again before it waits.
+            arrival.whole(&mut Context::from_waker(Waker::noop()), most)
+        }
+        _ => Ok(None),
     }
 }
 
