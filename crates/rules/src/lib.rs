@@ -29,13 +29,13 @@
 //! | RFC 9110 5.6.7 | dates | [`time::Time::parse`], [`time::Time::to_http`] |
 //! | RFC 9110 7.6.1 | `Connection` and hop-by-hop fields | [`fields::remove_hop_by_hop`] |
 //! | RFC 9110 7.6.3 | `Via` | [`fields::Via`] |
+//! | RFC 9110 8.4.1 | content codings, what may be coded | [`coding::Coding`], [`coding::judge`] |
 //! | RFC 9110 8.8 | comparing validators | [`precondition::judge`], [`validate::selected`], [`partial::combinable`] |
+//! | RFC 9110 8.8.3.3 | entity tags of codings | [`coding::describe`], [`coding::understood`], [`coding::for_origin`] |
 //! | RFC 9110 9.2.1 | safe methods | [`method::is_safe`] |
 //! | RFC 9110 9.2.3 | methods answered from the store | [`method::is_retrieval`] |
-//! | RFC 9110 8.4.1 | content codings, what may be coded | [`coding::Coding`], [`coding::judge`] |
-//! | RFC 9110 8.8.3.3 | entity tags of codings | [`coding::describe`], [`coding::understood`], [`coding::for_origin`] |
-//! | RFC 9110 12.5.3 | `Accept-Encoding` | [`coding::Accepted::read`], [`coding::choose`] |
 //! | RFC 9110 12.5 | what the fields of negotiation mean | [`vary::variant_key`] |
+//! | RFC 9110 12.5.3 | `Accept-Encoding` | [`coding::Accepted::read`], [`coding::choose`] |
 //! | RFC 9110 13.1, 13.2 | preconditions and their order | [`precondition::judge`], [`precondition::if_range_holds`] |
 //! | RFC 9110 14.1, 14.2 | `Range` | [`range::parse`], [`range::resolve`], [`range::span_of`] |
 //! | RFC 9110 14.4 | `Content-Range` | [`range::parse_content_range`], [`range::content_range`], [`range::unsatisfied`] |

@@ -23,6 +23,7 @@ pub struct Representation<'a> {
     pub last_modified: Option<&'a [u8]>,
     /// Stands in for `Last-Modified` if that is absent. For a stored response it is `Date` or the time of receipt (RFC
     /// 9111 section 4.3.2); for an answer that just came from its origin it is `None` (RFC 9110 section 13.1.3).
+    /// [`if_range_holds`] also measures `Last-Modified` against it: with `None` no date holds.
     pub date: Option<Time>,
 }
 

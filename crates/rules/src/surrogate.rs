@@ -1,7 +1,6 @@
 //! Names that applications give to their answers, to purge them by: cache groups (RFC 9875), scoped to their origin,
-//! and the tags of older dialects, which hold for a whole cache.
-
-//! Also what an origin can ask of a surrogate by the Edge Architecture.
+//! and the tags of older dialects, which hold for a whole cache. Also what an origin can ask of a surrogate by the Edge
+//! Architecture.
 
 mod edge;
 mod groups;

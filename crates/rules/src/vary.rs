@@ -22,7 +22,7 @@ pub enum Nominated {
 }
 
 impl Nominated {
-    /// The fields `names`, sorted and without repetition; perhaps none.
+    /// The fields `names`, perhaps none. `names` must be sorted and without repetition.
     pub fn of(names: Vec<HeaderName>) -> Self {
         if names.is_empty() {
             Self::Nothing
