@@ -95,6 +95,11 @@ impl TypePattern {
     }
 }
 
+/// Whether a value of `Content-Encoding` names no coding.
+const fn is_identity(value: &[u8]) -> bool {
+    value.eq_ignore_ascii_case(b"identity")
+}
+
 /// Why a response may not be coded; `None` if it may.
 ///
 /// `fields` are names in lower case, with their values. `length` is that of the content, if known. `NoTransform` goes
@@ -121,7 +126,7 @@ pub fn judge<'a>(
     let (mut kind, mut is_coded): (Option<&[u8]>, bool) = (None, false);
     for (name, value) in fields {
         match name {
-            b"content-encoding" => is_coded |= !value.eq_ignore_ascii_case(b"identity"),
+            b"content-encoding" => is_coded |= !is_identity(value),
             b"content-range" => return Some(Untouched::Part),
             b"content-type" => kind = Some(value),
             name if forbids_transform(name, value) => return Some(Untouched::NoTransform),
@@ -147,7 +152,7 @@ pub fn is_meant(kind: &[u8], types: &[TypePattern]) -> bool {
 pub fn forbids<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
     let mut fields = fields;
     fields.any(|(name, value)| match name {
-        b"content-encoding" => !value.eq_ignore_ascii_case(b"identity"),
+        b"content-encoding" => !is_identity(value),
         name => forbids_transform(name, value),
     })
 }
@@ -174,7 +179,7 @@ pub fn decodable<'a>(
     let (mut only, mut kind) = (None, None);
     for (name, value) in fields {
         match name {
-            b"content-encoding" if value.eq_ignore_ascii_case(b"identity") => {}
+            b"content-encoding" if is_identity(value) => {}
             // There are two codings, one over the other.
             b"content-encoding" if only.is_some() => return None,
             b"content-encoding" => only = Some(Coding::parse(value)?),
@@ -195,14 +200,12 @@ pub fn is_readable<'a>(
     let mut codings = fields.filter(|(name, _)| *name == b"content-encoding");
     codings.all(|(_, value)| {
         let takes = |coding| accepted.takes(Some(coding));
-        value.eq_ignore_ascii_case(b"identity") || Coding::parse(value).is_some_and(takes)
+        is_identity(value) || Coding::parse(value).is_some_and(takes)
     })
 }
 
 /// Whether these fields, names in lower case with values, name a coding other than `identity`.
 pub fn is_coded<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
     let mut fields = fields;
-    fields.any(|(name, value)| {
-        name == b"content-encoding" && !value.eq_ignore_ascii_case(b"identity")
-    })
+    fields.any(|(name, value)| name == b"content-encoding" && !is_identity(value))
 }
