@@ -4,7 +4,7 @@ mod freshen;
 mod head;
 mod selected;
 
-pub use freshen::{freshen, freshen_for_one};
+pub use freshen::{for_caches, freshen, freshen_for_one};
 pub use head::{HeadSays, head_says, is_same_content};
 pub use selected::selected;
 

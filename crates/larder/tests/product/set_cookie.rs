@@ -68,6 +68,85 @@ fn a_validation_that_sets_a_cookie_gives_it_to_one_only() {
     );
 }
 
+/// The content that a 304 confirms is everybody's already, with whatever cookie it comes.
+#[test]
+fn a_304_with_a_cookie_freshens_the_page_and_gives_the_rest_to_one_client() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let reply = if request.header("if-none-match").is_none() {
+            counted(request).cache("max-age=60").header("Age", "100")
+        } else {
+            let reply = testkit::Reply::status(304).header("X-User", "user 2");
+            reply.cache("max-age=300").header("Set-Cookie", "id=2")
+        };
+        reply.header("ETag", "\"a\"")
+    });
+    larder.get("/").send();
+    let second = larder.get("/").send();
+    assert_eq!((second.status, second.text().as_str()), (200, "1"));
+    assert_eq!(second.header("set-cookie"), Some("id=2"));
+    assert_eq!(second.header("x-user"), Some("user 2"));
+    let third = larder.get("/").send();
+    assert!(third.hit(), "9111 section 4.3.4: {}", third.said());
+    assert_eq!(third.header("cache-control"), Some("max-age=300"));
+    assert_eq!(third.header("set-cookie"), None, "it is another's");
+    assert_eq!(third.header("x-user"), None, "it may be another's");
+    assert_eq!(origin.requests("/"), 2);
+}
+
+/// RFC 9111 sections 4.3.4 and 5.2.2.4. A page with an own word of the application is not kept longer than it says.
+#[test]
+fn what_a_304_with_a_cookie_forbids_holds_for_all() {
+    for (directives, vary, hit) in [
+        ("max-age=60", None, true),
+        ("no-cache", None, false),
+        ("max-age=0, must-revalidate", None, false),
+        ("max-age=60", Some("Cookie"), false),
+    ] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            let reply = if request.header("if-none-match").is_none() {
+                counted(request).cache("max-age=600")
+            } else {
+                let reply = testkit::Reply::status(304).cache(directives);
+                let reply = vary
+                    .into_iter()
+                    .fold(reply, |reply, vary| reply.header("Vary", vary));
+                reply.header("Set-Cookie", format!("id={}", request.nth))
+            };
+            reply.header("ETag", "\"a\"")
+        });
+        larder.get("/").send();
+        let reload = larder.get("/").header("Cache-Control", "no-cache");
+        assert_eq!(reload.send().header("set-cookie"), Some("id=2"));
+        let third = larder.get("/").header("Cookie", "id=9").send();
+        assert_eq!(third.hit(), hit, "{directives} {vary:?}: {}", third.said());
+        assert_eq!(third.text(), "1");
+    }
+}
+
+/// What the site says of a cookie by name holds for a 304 too.
+#[test]
+fn a_304_with_a_cookie_of_the_sites_choice_freshens_nothing() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nbypass.sets = [\"currency\"]\n",
+    );
+    origin.on("/", |request| {
+        let reply = if request.header("if-none-match").is_none() {
+            counted(request).cache("max-age=60").header("Age", "100")
+        } else {
+            let reply = testkit::Reply::status(304).cache("max-age=60");
+            reply.header("Set-Cookie", "currency=eur")
+        };
+        reply.header("ETag", "\"a\"")
+    });
+    for nth in 1..=3 {
+        let answer = larder.get("/").send();
+        assert_eq!((answer.hit(), answer.text().as_str()), (false, "1"));
+        assert_eq!(origin.requests("/"), nth, "{}", answer.said());
+    }
+}
+
 #[test]
 fn fields_that_only_one_client_may_have_reach_him_from_a_validation_too() {
     let (origin, larder) = start();

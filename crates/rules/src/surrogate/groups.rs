@@ -12,7 +12,8 @@ pub const MOST_GROUPS: usize = 128;
 /// with a longer name is not stored.
 pub const LONGEST_GROUP: usize = 128;
 
-const CACHE_GROUPS: HeaderName = HeaderName::from_static("cache-groups");
+/// RFC 9875 section 2.
+pub(super) const CACHE_GROUPS: HeaderName = HeaderName::from_static("cache-groups");
 const CACHE_GROUP_INVALIDATION: HeaderName = HeaderName::from_static("cache-group-invalidation");
 
 /// Returns the members of `Cache-Groups` (a list of strings, RFC 9875 section 2), each once; empty if it is absent or

@@ -1,9 +1,11 @@
 //! Freshens stored fields (RFC 9111 section 3.2).
 
-use crate::{directives, fields, vary};
+use crate::{directives, fields, surrogate, vary};
 use http::{
     HeaderMap, HeaderName,
-    header::{AGE, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, DATE, VARY, VIA},
+    header::{
+        AGE, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, DATE, ETAG, LAST_MODIFIED, VARY, VIA,
+    },
 };
 
 /// Whether the stored bytes depend on a field, so that an update must not change it (RFC 9111 section 3.2): their
@@ -46,6 +48,21 @@ pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap, targets: &[HeaderName
         fields::is_unstorable(name, &directives) && !fields::decides(name)
     });
     freshen_for_one(stored, update);
+}
+
+/// Returns those fields of a 304 that tell a cache how it may use the content, and when: all that
+/// [decide](fields::decides), the validators, the names for purges, and those of the message's journey.
+pub fn for_caches(update: &HeaderMap, targets: &[HeaderName]) -> HeaderMap {
+    let mut told = update.clone();
+    fields::remove_where(&mut told, |name| {
+        let is_told = fields::decides(name)
+            || targets.contains(name)
+            || matches!(*name, ETAG | LAST_MODIFIED)
+            || surrogate::names_for_purges(name)
+            || OF_ONE_MESSAGE.contains(name);
+        !is_told
+    });
+    told
 }
 
 /// As [`freshen`], for the client whose request brought the update: it also gets the fields that cannot be stored.

@@ -97,6 +97,33 @@ fn freshening_forgets_the_earlier_journey() {
 }
 
 #[test]
+fn what_a_cache_must_know_of_a_304_is_told_apart_from_the_rest() {
+    let cdn = HeaderName::from_static("x-our-cdn");
+    let known = [
+        ("cache-control", "max-age=60"),
+        ("expires", "0"),
+        ("vary", "cookie"),
+        ("cdn-cache-control", "max-age=60"),
+        ("surrogate-control", "max-age=60"),
+        ("x-our-cdn", "max-age=60"),
+        ("etag", "\"a\""),
+        ("last-modified", "Thu, 01 Jan 1970 00:00:00 GMT"),
+        ("surrogate-key", "a b"),
+        ("cache-groups", "\"a\""),
+        ("date", "Thu, 01 Jan 1970 00:00:00 GMT"),
+        ("age", "1"),
+        ("via", "1.1 a"),
+    ];
+    let others = [
+        ("set-cookie", "id=1"),
+        ("x-user", "a"),
+        ("content-security-policy", "a"),
+    ];
+    let update = fields(&[&known[..], &others].concat());
+    assert_eq!(for_caches(&update, &[cdn]), fields(&known));
+}
+
+#[test]
 fn freshening_takes_nothing_from_vary() {
     for (stored, update, fresh) in [
         (&["cookie"][..], &[][..], &["cookie"][..]),
