@@ -125,6 +125,12 @@ fn is_elsewhere(status: StatusCode) -> bool {
     )
 }
 
+/// Whether an answer of `status` says that what was there is gone or has moved for good, whatever the request's
+/// conditions.
+pub const fn is_gone(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 308 | 404 | 410)
+}
+
 /// Whether an answer of `status` withholds from its client something that others may be given.
 pub fn is_guarded(status: StatusCode) -> bool {
     matches!(status.as_u16(), 401 | 403 | 451)
@@ -229,6 +235,12 @@ mod tests {
         ] {
             assert_eq!(company(terms, || is_unshared), wanted, "{terms:?}");
         }
+    }
+
+    #[test]
+    fn what_is_gone_is_gone_for_everybody() {
+        let gone = (100..600).filter(|status| StatusCode::from_u16(*status).is_ok_and(is_gone));
+        assert_eq!(gone.collect::<Vec<_>>(), [301, 308, 404, 410]);
     }
 
     #[test]

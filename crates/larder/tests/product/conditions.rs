@@ -718,3 +718,64 @@ fn confirmed_by_its_date(brings: &'static str) {
     assert!(answer.says("fwd-status=304"), "{brings}: {}", answer.said());
     assert_eq!(origin.requests("/"), 3, "{brings}");
 }
+
+/// RFC 9110 section 13.2.1: a 404 or 410 to a condition is about the resource, and not about the condition.
+#[test]
+fn a_page_that_is_gone_is_gone_whatever_the_condition_of_who_is_told() {
+    for method in ["GET", "HEAD"] {
+        for (status, fields, ends) in [
+            (404, &[][..], true),
+            (410, &[], true),
+            (301, &[("Location", "/new")], true),
+            (308, &[("Location", "/new")], true),
+            (303, &[("Location", "/new")], false),
+            (403, &[], false),
+            (412, &[], false),
+        ] {
+            for (cache, age) in [
+                ("max-age=600", "0"),
+                ("max-age=60, stale-if-error=900", "100"),
+            ] {
+                let (origin, larder) = start();
+                origin.on("/", move |request| match request.nth {
+                    1 => counted(request)
+                        .cache(cache)
+                        .header("Age", age)
+                        .header("ETag", "\"a\""),
+                    2 => fields
+                        .iter()
+                        .fold(Reply::status(status), |reply, (name, value)| {
+                            reply.header(name, *value)
+                        }),
+                    _ => Reply::status(503),
+                });
+                larder.get("/").send();
+                let told = larder.ask(method, "/").header("If-Match", "\"b\"").send();
+                assert_eq!(told.status, status);
+                let next = larder.get("/").send();
+                assert_eq!(
+                    next.status == 503,
+                    ends,
+                    "{method} {status} {cache}: {}",
+                    next.said()
+                );
+            }
+        }
+    }
+}
+
+/// What it says to a client with credentials may be about these.
+#[test]
+fn a_page_that_is_gone_for_a_client_with_credentials_is_there_for_others() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => counted(request)
+            .cache("max-age=600")
+            .header("ETag", "\"a\""),
+        _ => Reply::status(404),
+    });
+    larder.get("/").send();
+    let own = larder.get("/").header("Authorization", "Basic YTpi");
+    assert_eq!(own.header("If-Match", "\"b\"").send().status, 404);
+    assert!(larder.get("/").send().hit());
+}

@@ -3,6 +3,7 @@
 
 mod answer;
 mod content;
+mod gone;
 mod head;
 mod max_forwards;
 mod outgoing;
@@ -157,7 +158,8 @@ async fn pass(
     let groups = invalidate::groups_below(worker, ask, response.status(), response.headers());
     let groups = groups.await;
     undecided.decided();
-    if response.status() == StatusCode::OK && head::is_heard(ask, why) {
+    let status = response.status();
+    if status == StatusCode::OK && head::is_heard(ask, why) || gone::is_said(ask, why, status) {
         head::bring(worker, ask).await;
     }
     let exchanged = Exchanged {

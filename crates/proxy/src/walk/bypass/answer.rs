@@ -2,7 +2,7 @@
 //! to what is stored.
 
 use super::{
-    head,
+    gone, head,
     post::{Post, is_untouched, store_post},
 };
 use crate::{
@@ -83,7 +83,9 @@ pub(super) fn land(
     // Nothing else was purged in between if the log has moved only by what the answer itself invalidates.
     let is_current = is_current && ticket.log_at == before.log_at + own;
     let (head, body) = response.into_parts();
-    if head::is_heard(ask, why) {
+    if gone::is_said(ask, why, status) {
+        gone::heed(worker, ask, asked.ticket);
+    } else if head::is_heard(ask, why) {
         head::says(worker, ask, &head, asked);
     }
     let content = if is_current {

@@ -27,8 +27,8 @@ pub fn is_heard(ask: &Ask, why: Bypassed) -> bool {
     ask.method == Method::HEAD && !matches!(why, Bypassed::Reason(_)) && bypassed::may_fill(ask)
 }
 
-/// Takes into memory what the tiers below have for a HEAD that [is heard](is_heard), if memory has nothing for it: its
-/// answer [says] something about that too.
+/// Takes into memory what the tiers below have for a HEAD that [is heard](is_heard), or a request that is told that its
+/// page [is gone](super::gone), if memory has nothing for it: the answer is about that too.
 pub async fn bring(worker: &Worker, ask: &Ask) {
     let (cache, key) = (&worker.cache, ask.key.as_bytes());
     if let Some(disk) = &cache.disk
