@@ -1,8 +1,8 @@
-//! The hard budget: stored responses, fills, parts in flight, the memory of encoders and decoders, and what passes
-//! unstored share one number of bytes.
+//! What is in flight, counted: fills, parts, the memory of encoders and decoders, and what passes unstored.
 //!
-//! What is in flight takes room from what is stored: [`Memory::make_room`](crate::Memory::make_room) lowers the tier's
-//! own capacity by the bytes that are reserved here, rounded up to a step, so that the sum stays within the limit.
+//! It shares one number of bytes with what is stored: the limit of [`Memory`](crate::Memory), of which a [`Budget`] may
+//! reserve half. [`Memory::make_room`](crate::Memory::make_room) lowers the tier's own capacity by the bytes that are
+//! reserved here, rounded up to a step, so that the sum stays within that limit.
 
 use std::sync::{
     Arc,

@@ -1,6 +1,7 @@
 //! Keeps and finds stored responses.
 //!
-//! - [`Memory`] is the memory tier: cache key → [`Variants`], weighed in bytes under one hard [`Budget`].
+//! - [`Memory`] is the memory tier: cache key → [`Variants`], weighed in bytes under one hard limit, which it
+//!   shares with what is in flight (a [`Budget`]).
 //! - [`Stored`] is one stored response: an immutable head over a [`Body`]; shared, never changed in place.
 //! - [`fill`] is a body on its way in: one writer, and many readers that follow it while it is written.
 //! - [`purge`] decides what must not be answered any more although it may still be found.

@@ -16,7 +16,7 @@ pub struct Statistics {
     pub stored: u64,
     /// The bytes of fills in flight, of what passes unstored, and of what clients still read that is no longer stored.
     pub in_flight: u64,
-    /// The budget.
+    /// The tier's limit in bytes, for what is stored and what is in flight.
     pub limit: u64,
     /// Entries evicted to make room since the start.
     pub evictions: u64,
