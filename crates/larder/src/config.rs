@@ -56,18 +56,18 @@ pub fn load(flags: &Flags) -> Result<meant::Config, Faults> {
 }
 
 /// As [`load()`], but keeps those origins of `running` whose configuration has not changed. No body may be larger than
-/// `room`, which is that of the store that runs: another one needs a restart.
+/// `largest_body`, which is that of the store that runs: another one needs a restart.
 ///
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn load_again(
     flags: &Flags,
     running: &[Arc<Origin>],
-    room: u64,
+    largest_body: u64,
 ) -> Result<meant::Config, Faults> {
     let beside = meant::Beside {
         running,
-        room: Some(room),
+        largest_body_in_force: Some(largest_body),
         ..meant::Beside::default()
     };
     load_with(flags, beside)

@@ -186,8 +186,8 @@ impl Running {
     }
 
     /// The size of the largest body that the store keeps.
-    pub fn room(&self) -> u64 {
-        self.fixed.room()
+    pub fn largest_body(&self) -> u64 {
+        self.fixed.largest_body()
     }
 
     /// Takes a new configuration: all of it, or nothing if there is an error. Connections and stored responses stay.

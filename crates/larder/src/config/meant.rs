@@ -79,13 +79,13 @@ pub(super) struct Beside<'a> {
     pub(super) probe: Option<Probe>,
     /// The origins that run.
     pub(super) running: &'a [Arc<Origin>],
-    /// The [`room()`] of the store that runs.
-    pub(super) room: Option<u64>,
+    /// The [`largest_body()`] of the store that runs.
+    pub(super) largest_body_in_force: Option<u64>,
 }
 
 /// Returns the size of the largest body that the store keeps. One that is too large for memory may still be stored on
 /// disk.
-pub fn room(memory: u64, disk: Option<&store::disk::Config>) -> u64 {
+pub fn largest_body(memory: u64, disk: Option<&store::disk::Config>) -> u64 {
     let in_memory = store::model::largest_body(memory);
     disk.map_or(in_memory, |disk| in_memory.max(disk.size))
 }
@@ -113,9 +113,9 @@ pub(super) fn build(
         outside::check(written, &mut sink);
     }
     let origins = origins::build(written, flags, beside.running, &mut sink);
-    let room = room(memory, disk.as_ref());
-    let in_force = beside.room.unwrap_or(room);
-    let routes = routes::build(written, &origins, (room, in_force), &mut sink);
+    let largest_body = largest_body(memory, disk.as_ref());
+    let in_force = beside.largest_body_in_force.unwrap_or(largest_body);
+    let routes = routes::build(written, &origins, (largest_body, in_force), &mut sink);
     let report = settings::report(written.report.as_ref(), &mut sink);
     let targets = settings::targets(written, &mut sink);
     if sink.any() {

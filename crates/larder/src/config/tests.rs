@@ -243,7 +243,7 @@ fn a_body_that_is_never_stored_is_not_promised_to_be() {
     // The disk keeps bodies that are too large for memory.
     good(&format!("disk.path = \"d\"\n{}", text("8MiB")));
     // A larger or smaller store needs a restart.
-    for (text, room, most) in [
+    for (text, in_force, most) in [
         (text("2MiB"), 1 << 20, 1 << 20),
         (text("2MiB"), 4 << 20, 2 << 20),
         (
@@ -253,7 +253,7 @@ fn a_body_that_is_never_stored_is_not_promised_to_be() {
         ),
     ] {
         let beside = Beside {
-            room: Some(room),
+            largest_body_in_force: Some(in_force),
             ..Beside::default()
         };
         let again = parse_with(&text, "larder.toml", &Flags::default(), beside);

@@ -36,8 +36,8 @@ impl Fixed {
     }
 
     /// The size of the largest body that the store keeps.
-    pub(super) fn room(&self) -> u64 {
-        meant::room(self.memory, self.disk.as_ref())
+    pub(super) fn largest_body(&self) -> u64 {
+        meant::largest_body(self.memory, self.disk.as_ref())
     }
 
     /// The names of the settings in which `other` differs.

@@ -137,7 +137,7 @@ impl Fetch<'_> {
             ask: self.ask.clone(),
             stored: stored.clone(),
             before,
-            _room: room,
+            _reservation: room,
             outdated,
             lease: self.lease_for(&stored).filter(|_| kept.is_ok()),
         };
@@ -187,7 +187,7 @@ impl Fetch<'_> {
         let room = self.worker.cache.memory.room_for_left(&stored)?;
         Some(Before {
             stored,
-            _room: room,
+            _reservation: room,
         })
     }
 

@@ -70,14 +70,14 @@ impl Reload {
         self.asked = false;
         notify(State::Reloading);
         let (done, read) = oneshot::channel();
-        let (flags, room) = (flags.clone(), running.room());
+        let (flags, largest_body) = (flags.clone(), running.largest_body());
         let origins = running.state().origins.load_full();
         let begun = thread::Builder::new()
             .name("larder-reload".to_owned())
             .stack_size(STACK)
             .spawn(move || {
                 // After a stop or a newer read, nobody wants this configuration.
-                let _ = done.send(config::load_again(&flags, &origins, room));
+                let _ = done.send(config::load_again(&flags, &origins, largest_body));
                 drop(place);
             });
         match begun {

@@ -38,7 +38,7 @@ const DEFAULT_FRAGMENT_WAIT: Duration = Duration::from_secs(10);
 const DEFAULT_UNREACHABLE: Duration = Duration::from_hours(24);
 
 /// Builds the policy of a route from its own keys over those of the defaults.
-pub(super) fn build(written: &Defaults, origin: Arc<Origin>, room: u64) -> Policy {
+pub(super) fn build(written: &Defaults, origin: Arc<Origin>, largest_body: u64) -> Policy {
     let largest = written.largest_body.as_ref().map(|size| size.value.0);
     Policy {
         refuses: written.refuse.as_ref().and_then(|refusal| refusal.value.0),
@@ -48,7 +48,7 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, room: u64) -> Polic
             .largest_content
             .as_ref()
             .map_or(DEFAULT_LARGEST_CONTENT, |size| size.value.0)
-            .min(room),
+            .min(largest_body),
         graphql: value(written.graphql.as_ref()).map(graphql),
         user_context: written.user_context.as_ref().map(|path| {
             let PathStart(path) = &path.value;
@@ -71,7 +71,7 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, room: u64) -> Polic
             Some(written::SetCookie::Strip) => SetCookie::Strip,
             Some(written::SetCookie::Store) => SetCookie::Store,
         },
-        largest_body: largest.unwrap_or(DEFAULT_LARGEST_BODY).min(room),
+        largest_body: largest.unwrap_or(DEFAULT_LARGEST_BODY).min(largest_body),
         compress: compress::build(written),
         esi: match written.esi {
             Some(true) => Esi::On,

@@ -14,19 +14,19 @@ use proxy::{
 };
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
-/// Builds the routes. A body larger than `room` is a fault; one larger than `in_force` is not stored as long as this
+/// Builds the routes. A body larger than `largest_body` is a fault; one larger than `in_force` is not stored as long as this
 /// program runs.
 pub(super) fn build(
     written: &written::Config,
     origins: &Origins,
-    (room, in_force): (u64, u64),
+    (largest_body, in_force): (u64, u64),
     sink: &mut Sink<'_>,
 ) -> Vec<Route> {
     let none = Defaults::default();
     let defaults = written.defaults.as_ref().unwrap_or(&none);
     let tables = || written.route.iter().flatten();
     let mut routes: Vec<Route> = Vec::new();
-    policy::contradictions(defaults, room, sink);
+    policy::contradictions(defaults, largest_body, sink);
     let has_lifetime =
         defaults.ttl.is_some() || tables().any(|table| table.value.policy(&none).ttl.is_some());
     if !sink.may_say_under(&["route"], &["ttl"]) {
@@ -57,7 +57,7 @@ pub(super) fn build(
             whole.push((name.clone(), matcher.clone()));
         }
         let own = table.value.policy(&none);
-        policy::contradictions(&own, room, sink);
+        policy::contradictions(&own, largest_body, sink);
         if !stores(own.cache) {
             policy::stores_nothing(&own, Some(&table.span), sink);
         }
@@ -150,7 +150,7 @@ fn route(
     policy: &Defaults,
     span: Option<&Range<usize>>,
     origins: &Origins,
-    room: u64,
+    largest_body: u64,
     sink: &mut Sink<'_>,
 ) -> Option<Route> {
     let origin = match &policy.r#try {
@@ -161,7 +161,7 @@ fn route(
     };
     let digest = routing::digest(&matcher, &who_answers(policy, origins));
     let called = called.map(|name| format!(" {name}")).unwrap_or_default();
-    let policy: Arc<Policy> = Arc::new(policy::build(policy, origin, room));
+    let policy: Arc<Policy> = Arc::new(policy::build(policy, origin, largest_body));
     Some(Route {
         name,
         keyed: format!("{digest:016x}{called}"),

@@ -18,7 +18,7 @@ pub struct Before {
     /// The replaced response.
     pub stored: Arc<Stored>,
     /// Its bytes of the budget, until this is dropped.
-    pub _room: Reservation,
+    pub _reservation: Reservation,
 }
 
 /// What becomes of a body when it is complete.
@@ -29,7 +29,7 @@ pub enum Destination {
         stored: Arc<Stored>,
         before: Option<Before>,
         /// What the response takes of the budget meanwhile, beside its body.
-        _room: Reservation,
+        _reservation: Reservation,
         /// The responses of other variants that the tiers below give up then, without their content.
         outdated: Vec<Stored>,
         lease: Option<Lease>,

@@ -16,7 +16,11 @@ use rules::{
 use std::{ops::Range, time::Duration};
 
 /// Reports keys of one table that contradict each other.
-pub(in crate::config::meant) fn contradictions(written: &Defaults, room: u64, sink: &mut Sink<'_>) {
+pub(in crate::config::meant) fn contradictions(
+    written: &Defaults,
+    largest_body: u64,
+    sink: &mut Sink<'_>,
+) {
     compress::contradictions(written, sink);
     if let Some(edits) = &written.request_headers
         && written.cache != Some(false)
@@ -51,12 +55,12 @@ pub(in crate::config::meant) fn contradictions(written: &Defaults, room: u64, si
         value: Size(bytes),
         span,
     }) = &written.largest_body
-        && *bytes > room
+        && *bytes > largest_body
     {
         sink.push(
             Fault::at(span, "a body of this size does not fit into the store").instead(format!(
                 "write at most `{}`, or give the store more memory",
-                Size(room)
+                Size(largest_body)
             )),
         );
     }
