@@ -20,7 +20,7 @@ use crate::{
     purge::{Log, Marks, Standing},
 };
 use capacity::Steps;
-use eviction::{Demoted, Entries, Evictions, Weigh};
+use eviction::{Entries, EvictionHook, EvictionState, Weigh};
 use leaving::Leaving;
 use std::{
     hash::{BuildHasher, RandomState},
@@ -60,7 +60,7 @@ pub struct Memory {
     stripes: Box<[Stripe]>,
     /// Secret, so that nobody can make keys that all fall on one stripe.
     seed: u64,
-    evictions: Arc<Demoted>,
+    evictions: Arc<EvictionState>,
     log: Arc<Log>,
     /// How many tickets have been drawn.
     tickets: AtomicU64,
@@ -92,8 +92,8 @@ impl Memory {
     /// Makes a tier that holds at most `limit` bytes, in flight and stored together. `log` says what was purged.
     pub fn new(limit: u64, log: Arc<Log>) -> Self {
         let budget = Budget::new(limit / 2);
-        let evictions = Arc::new(Demoted::new(Leaving::new(&budget)));
-        let entries = entries(limit, 1, Weigh, Evictions(evictions.clone()));
+        let evictions = Arc::new(EvictionState::new(Leaving::new(&budget)));
+        let entries = entries(limit, 1, Weigh, EvictionHook(evictions.clone()));
         Self {
             limit,
             steps: Steps::of(limit, entries.num_shards() as u64),

@@ -12,7 +12,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-pub(super) type Entries = Cache<Key, Variants, Weigh, DefaultHashBuilder, Evictions>;
+pub(super) type Entries = Cache<Key, Variants, Weigh, DefaultHashBuilder, EvictionHook>;
 
 /// Weighs an entry as the allocator does.
 #[derive(Clone, Debug)]
@@ -26,13 +26,13 @@ impl Weighter<Key, Variants> for Weigh {
 
 /// Where evicted responses go, and how many there were.
 #[derive(Debug)]
-pub(super) struct Demoted {
+pub(super) struct EvictionState {
     pub count: AtomicU64,
     pub disk: OnceLock<Arc<Disk>>,
     pub leaving: Leaving,
 }
 
-impl Demoted {
+impl EvictionState {
     /// Nothing has been evicted yet, and there is no disk.
     pub fn new(leaving: Leaving) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Demoted {
 pub(super) struct Freed {
     all: Vec<(Key, Variants)>,
     evicted: Vec<Block>,
-    from: Option<Arc<Demoted>>,
+    from: Option<Arc<EvictionState>>,
 }
 
 impl Drop for Freed {
@@ -63,9 +63,9 @@ impl Drop for Freed {
 
 /// Handles evictions, and keeps entries whose body is still on its way.
 #[derive(Clone, Debug)]
-pub(super) struct Evictions(pub Arc<Demoted>);
+pub(super) struct EvictionHook(pub Arc<EvictionState>);
 
-impl Lifecycle<Key, Variants> for Evictions {
+impl Lifecycle<Key, Variants> for EvictionHook {
     type RequestState = Freed;
 
     fn is_pinned(&self, _key: &Key, variants: &Variants) -> bool {
