@@ -14,7 +14,7 @@ use store::{
     Body, Memory,
     purge::{Log, Position},
     shared::{
-        Config, SharedTier, SharedTierLookup,
+        Config, IfNothing, SharedTier, SharedTierLookup,
         remote::{Limits, Read, Remote, RemoteFuture},
     },
 };
@@ -131,7 +131,7 @@ fuzz_target!(|data: &[u8]| {
     let shared = SharedTier::over(config, memory, Box::new(Server::of(data)));
     let request = HeaderMap::new();
     let mut question = shared.question(b"https://a.example/", &request);
-    let found = RUNTIME.block_on(shared.find(&mut question, true));
+    let found = RUNTIME.block_on(shared.find(&mut question, IfNothing::TakeLease));
     if let SharedTierLookup::Here(found) = found {
         assert!(!found.is_empty());
         for stored in found {

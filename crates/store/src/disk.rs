@@ -248,11 +248,11 @@ impl Disk {
 
     /// How far back the tier looks in the log.
     pub fn horizon(&self) -> Horizon {
-        let (swept, swept_softly) = &self.shared.swept;
+        let swept = &self.shared.swept;
         Horizon {
             after: self.oldest_checked(),
-            swept: swept.load(Relaxed),
-            swept_softly: swept_softly.load(Relaxed),
+            swept: swept.hard.load(Relaxed),
+            swept_softly: swept.softly.load(Relaxed),
         }
     }
 

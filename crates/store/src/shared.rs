@@ -124,6 +124,17 @@ impl Question<'_> {
     }
 }
 
+/// What a question does where nothing is kept under its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfNothing {
+    /// It takes the lease. If another node holds it, it waits for what that node brings, and the question's time begins
+    /// again. All waits of a question together last as long as a lease at most. It takes over the lease of a fetch that
+    /// is outdated: what it brings was purged since it began, or a reload has overruled it.
+    TakeLease,
+    /// It leaves it at that.
+    Leave,
+}
+
 /// What the tier has under a key.
 #[derive(Debug)]
 pub enum SharedTierLookup {
@@ -199,12 +210,13 @@ impl SharedTier {
         }
     }
 
-    /// Returns what is kept under the key. With `lead`, this node takes the lease if nothing is there. If another node
-    /// holds it, this waits for what that node brings, and the question's time begins again. All waits of a question
-    /// together last as long as a lease at most. It takes over the lease of a fetch that is outdated: what it
-    /// brings was purged since it began, or a reload has overruled it.
-    pub async fn find(&self, question: &mut Question<'_>, lead: bool) -> SharedTierLookup {
-        self.0.find(question, lead).await
+    /// Returns what is kept under the key; `if_nothing` says what to do where nothing is.
+    pub async fn find(
+        &self,
+        question: &mut Question<'_>,
+        if_nothing: IfNothing,
+    ) -> SharedTierLookup {
+        self.0.find(question, if_nothing).await
     }
 
     /// Returns the tags of what is kept under `keys` and not purged. For callers that want to know what is there and
@@ -213,7 +225,7 @@ impl SharedTier {
         self.0.tags(keys).await
     }
 
-    /// Like [`find`](Self::find) with `lead`, for what was found and must be validated or fetched again: takes the
+    /// Like [`find`](Self::find) with [`IfNothing::TakeLease`], for what was found and must be validated or fetched again: takes the
     /// lease, or waits for what its holder brings. `than` is when the newest of what was found for the request was
     /// received.
     pub async fn renew(&self, question: &mut Question<'_>, than: Time) -> SharedTierLookup {

@@ -13,7 +13,7 @@ use rules::time::Time;
 use std::{rc::Rc, sync::Arc};
 use store::{
     Stored,
-    shared::{self, Lease},
+    shared::{self, IfNothing, Lease},
 };
 
 /// Waits for the disk, and looks up what it has brought.
@@ -104,7 +104,12 @@ async fn in_tier(
     let overruled = |role: &mut Role<'_>| role.flight().is_some_and(|it| it.has_left_overruled());
     question.leave_own(overruled(role));
     question.collapse(&need.collapse_key(ask));
-    let mut found = tier.find(&mut question, leads(&need)).await;
+    let if_nothing = if leads(&need) {
+        IfNothing::TakeLease
+    } else {
+        IfNothing::Leave
+    };
+    let mut found = tier.find(&mut question, if_nothing).await;
     let mut renewed = false;
     loop {
         let here = match found {

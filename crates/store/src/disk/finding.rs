@@ -32,7 +32,15 @@ type Read = (Spot, Arc<Stored>);
 pub struct Finding {
     read: oneshot::Receiver<Vec<Read>>,
     shared: Arc<DiskState>,
-    counts: bool,
+    counting: Counting,
+}
+
+/// Whether a look counts as a hit or a miss.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counting {
+    Counted,
+    /// Its caller answers nothing with what it finds.
+    Uncounted,
 }
 
 impl Future for Finding {
@@ -42,7 +50,7 @@ impl Future for Finding {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let read = ready!(Pin::new(&mut self.read).poll(context)).unwrap_or_default();
         let found = self.shared.still_there(read);
-        if self.counts {
+        if self.counting == Counting::Counted {
             self.shared.count(!found.is_empty());
         }
         Poll::Ready(found)
@@ -64,7 +72,7 @@ impl Disk {
                 Ok(found) => here.extend(found.map(|stored| (*spot, stored))),
                 Err(Missed::Waits) => {
                     let rest = spots.get(number..).unwrap_or_default().to_vec();
-                    return match self.read_soon(key, rest, here, true) {
+                    return match self.read_soon(key, rest, here, Counting::Counted) {
                         Some(finding) => DiskLookup::Wait(finding),
                         None => DiskLookup::Nothing,
                     };
@@ -85,7 +93,7 @@ impl Disk {
     /// callers that want to know what is there and answer nothing with it.
     pub async fn peek(&self, key: &[u8]) -> Vec<Arc<Stored>> {
         let spots = self.shared.index.find(self.shared.hash(key));
-        match self.read_soon(key, spots, Vec::new(), false) {
+        match self.read_soon(key, spots, Vec::new(), Counting::Uncounted) {
             Some(finding) => finding.await,
             None => Vec::new(),
         }
@@ -97,7 +105,7 @@ impl Disk {
         key: &[u8],
         rest: Vec<Spot>,
         mut here: Vec<Read>,
-        counts: bool,
+        counting: Counting,
     ) -> Option<Finding> {
         let (answer, read) = oneshot::channel();
         let (shared, key) = (self.shared.clone(), Box::<[u8]>::from(key));
@@ -109,13 +117,13 @@ impl Disk {
             let _ = answer.send(here);
         };
         let is_taken = self.shared.device.readers.run_soon(wait);
-        if counts && !is_taken {
+        if counting == Counting::Counted && !is_taken {
             self.shared.count(false);
         }
         is_taken.then(|| Finding {
             read,
             shared: self.shared.clone(),
-            counts,
+            counting,
         })
     }
 }

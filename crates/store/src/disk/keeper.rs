@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{Stored, purge::Standing};
 use append::OpenSegment;
+use room::SecondChance;
 use round::Rounds;
 use std::{
     fs::File,
@@ -164,7 +165,7 @@ impl Keeper {
             Task::LetGo(file) => self.leaves(Leaving::Large(file)),
             Task::Full => self.fill_up(),
             Task::OverQuota => {
-                self.evict(false);
+                self.evict(SecondChance::Refused);
             }
             Task::Unnamed(id) => {
                 if let Some(bytes) = self.ledger.drop_unnamed(id) {
@@ -246,7 +247,7 @@ impl Keeper {
             // A sweep that gives up what was purged softly may have passed already. Then the log may forget why the
             // response is stale.
             Standing::Stale { .. } | Standing::Unsure => {
-                checked >= self.shared.swept.1.load(Relaxed)
+                checked >= self.shared.swept.softly.load(Relaxed)
                     && !self.rounds.gives_up_softly()
                     && !self.shared.log.is_crowded()
             }

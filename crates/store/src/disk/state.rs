@@ -44,14 +44,21 @@ pub(super) struct DiskState {
     pub open_files: OpenFiles,
     pub is_whole: AtomicBool,
     pub withheld: Withheld,
-    /// The numbers of the log up to which everything that can be found was compared with hard purges, and with all
-    /// purges.
-    pub swept: (AtomicU64, AtomicU64),
+    pub swept: SweptUpTo,
     /// Whether a key was seen that is more than a URL.
     pub has_long_keys: AtomicBool,
     /// Bytes of all files, and the number of large ones, as the keeper has them.
     pub total: AtomicU64,
     pub large: AtomicU64,
+}
+
+/// The numbers of the log up to which everything that can be found was compared with purges.
+#[derive(Debug, Default)]
+pub(super) struct SweptUpTo {
+    /// With hard purges.
+    pub hard: AtomicU64,
+    /// With all purges.
+    pub softly: AtomicU64,
 }
 
 /// Bytes of the largest segment of a tier of `size` bytes. There are few enough segments that each can stay open, and
@@ -85,7 +92,7 @@ impl DiskState {
             open_files: OpenFiles::default(),
             is_whole: AtomicBool::new(false),
             withheld: Withheld::default(),
-            swept: (AtomicU64::new(0), AtomicU64::new(0)),
+            swept: SweptUpTo::default(),
             has_long_keys: AtomicBool::new(false),
             total: AtomicU64::new(0),
             large: AtomicU64::new(0),

@@ -3,7 +3,9 @@
 mod tags;
 mod usable;
 
-use super::{Inner, Question, SharedTierLookup, guard::Failed, lease::Lease, name, remote::Read};
+use super::{
+    IfNothing, Inner, Question, SharedTierLookup, guard::Failed, lease::Lease, name, remote::Read,
+};
 use crate::Stored;
 use rules::time::Time;
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
@@ -19,7 +21,7 @@ impl Inner {
     pub(super) async fn find(
         self: &Arc<Self>,
         question: &mut Question<'_>,
-        lead: bool,
+        if_nothing: IfNothing,
     ) -> SharedTierLookup {
         let counts = &self.guard.counts;
         let name = self.name(question.key);
@@ -31,10 +33,10 @@ impl Inner {
             Ok(_) => counts.misses.up(),
             Err(Failed(_)) => return SharedTierLookup::Nothing,
         }
-        if !lead {
-            return SharedTierLookup::Nothing;
+        match if_nothing {
+            IfNothing::Leave => SharedTierLookup::Nothing,
+            IfNothing::TakeLease => self.lead(question, &name, Time::default()).await,
         }
-        self.lead(question, &name, Time::default()).await
     }
 
     /// Takes the lease, or waits for what its holder brings: for a response to the request that was received after

@@ -165,7 +165,7 @@ async fn all_questions_of_a_request_share_one_limit() {
             let begun = Instant::now();
             let mut question = shared.question(KEY, &request);
             let found = match step {
-                "find" => shared.find(&mut question, true).await,
+                "find" => shared.find(&mut question, IfNothing::TakeLease).await,
                 _ => shared.renew(&mut question, Time::default()).await,
             };
             let waited = begun.elapsed();
@@ -194,7 +194,7 @@ async fn all_waits_of_a_request_together_last_as_long_as_a_lease() {
         values.extend([of_page, of_variant].map(|name| (name, Bytes::new())));
     }
     let begun = Instant::now();
-    let found = shared.find(&mut question, true).await;
+    let found = shared.find(&mut question, IfNothing::TakeLease).await;
     assert!(matches!(found, SharedTierLookup::Nothing), "{found:?}");
     question.collapse(&variant);
     let found = shared.renew(&mut question, Time::default()).await;
@@ -259,7 +259,7 @@ async fn bodies_share_the_limit_and_only_the_one_that_answers_is_read() {
             *each.lock().expect("whole") = Duration::from_millis(millis);
             let begun = Instant::now();
             let mut question = shared.question(KEY, &request);
-            let found = shared.find(&mut question, false).await;
+            let found = shared.find(&mut question, IfNothing::Leave).await;
             let waited = begun.elapsed();
             assert!(waited <= LIMIT, "{millis} ms each: {waited:?}");
             let SharedTierLookup::Here(found) = found else {
@@ -297,7 +297,7 @@ async fn a_body_takes_room_before_it_is_asked_for_and_until_it_is_found() {
         let request = in_language("en");
         let find = async || {
             let mut question = shared.question(KEY, &request);
-            shared.find(&mut question, true).await
+            shared.find(&mut question, IfNothing::TakeLease).await
         };
         let mut one = Box::pin(find());
         let chunks_come = Duration::from_millis(7);
@@ -452,7 +452,7 @@ async fn what_another_node_shares_while_chunks_are_prolonged_stays() {
     .await;
     let request = in_language("en");
     let mut question = other.question(KEY, &request);
-    let found = other.find(&mut question, false).await;
+    let found = other.find(&mut question, IfNothing::Leave).await;
     let SharedTierLookup::Here(found) = found else {
         panic!("{found:?}");
     };

@@ -3,6 +3,7 @@
 use crate::support::{KEY, Node, page};
 use http::HeaderMap;
 use std::{fs, sync::Arc};
+use store::shared::IfNothing;
 use testkit::Redis;
 use tokio::task::JoinSet;
 
@@ -43,7 +44,7 @@ async fn find(node: &Node, at_once: u32) {
         finds.spawn(async move {
             let request = HeaderMap::new();
             let mut question = shared.question(KEY, &request);
-            drop(shared.find(&mut question, false).await);
+            drop(shared.find(&mut question, IfNothing::Leave).await);
         });
     }
     finds.join_all().await;

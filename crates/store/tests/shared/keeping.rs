@@ -4,7 +4,10 @@ use crate::support::{KEY, Node, bytes, config, in_language, page};
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use std::{sync::Arc, time::Duration};
-use store::{Body, Parts, shared::Config};
+use store::{
+    Body, Parts,
+    shared::{Config, IfNothing},
+};
 use testkit::Redis;
 
 #[tokio::test]
@@ -379,7 +382,7 @@ async fn a_node_whose_log_begins_later_does_not_use_what_it_cannot_judge() {
     let request = HeaderMap::new();
     let finds_nothing = async || {
         let mut question = shared.question(KEY, &request);
-        let found = shared.find(&mut question, false).await;
+        let found = shared.find(&mut question, IfNothing::Leave).await;
         matches!(found, store::shared::SharedTierLookup::Nothing)
     };
     assert!(finds_nothing().await, "no log at all");

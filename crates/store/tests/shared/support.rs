@@ -21,7 +21,7 @@ use std::{
 use store::{
     Body, Fields, Memory, Stored, Variant,
     purge::{Log, Position, Purge, What},
-    shared::{Config, Event, SharedTier, SharedTierLookup, Statistics},
+    shared::{Config, Event, IfNothing, SharedTier, SharedTierLookup, Statistics},
 };
 
 use testkit::Gate;
@@ -126,7 +126,7 @@ impl Node {
     /// What is found for a request with these fields.
     pub async fn find_for(&self, key: &[u8], request: &HeaderMap) -> Vec<Arc<Stored>> {
         let mut question = self.shared.question(key, request);
-        match self.shared.find(&mut question, false).await {
+        match self.shared.find(&mut question, IfNothing::Leave).await {
             SharedTierLookup::Here(found) => found,
             SharedTierLookup::Nothing => Vec::new(),
             SharedTierLookup::Lead(_) => panic!("nobody asked for a lease"),
@@ -137,7 +137,7 @@ impl Node {
     pub async fn lead(&self) -> SharedTierLookup {
         let request = HeaderMap::new();
         let mut question = self.shared.question(KEY, &request);
-        self.shared.find(&mut question, true).await
+        self.shared.find(&mut question, IfNothing::TakeLease).await
     }
 
     /// Asks for something newer under [`KEY`], or for the lease.

@@ -19,7 +19,11 @@ use rules::{
     validate::{self, HeadSays},
 };
 use std::sync::Arc;
-use store::{Body, Stored, Variants, disk, purge::Standing, shared::SharedTierLookup};
+use store::{
+    Body, Stored, Variants, disk,
+    purge::Standing,
+    shared::{IfNothing, SharedTierLookup},
+};
 
 /// Whether the answer to this request says something about what is stored. An answer that bypasses the store because the
 /// site says so may be for one user, and does not.
@@ -46,7 +50,7 @@ pub async fn bring(worker: &Worker, ask: &Ask) {
     {
         let mut question = tier.question(key, &ask.fields);
         // Boxed because most sites have no such tier, and the future that waits for it is large.
-        let found = Box::pin(tier.find(&mut question, false)).await;
+        let found = Box::pin(tier.find(&mut question, IfNothing::Leave)).await;
         if let SharedTierLookup::Here(found) = found {
             lookup::adopted(worker, ask, clock::now(), found);
         }

@@ -1,6 +1,6 @@
 //! Handles a file system that is full before the tier is: the tier takes no more than there is room for.
 
-use super::{Keeper, Leaving};
+use super::{Keeper, Leaving, room::SecondChance};
 use rustix::fs::statvfs;
 use std::{os::unix::fs::MetadataExt, sync::atomic::Ordering::Relaxed};
 
@@ -10,16 +10,16 @@ impl Keeper {
     pub(super) fn fill_up(&mut self) {
         self.is_tight = true;
         if self.free().is_some() {
-            self.make_way(0, false);
+            self.make_way(0, SecondChance::Refused);
         } else {
-            self.evict(false);
+            self.evict(SecondChance::Refused);
         }
     }
 
     /// Evicts the oldest until the file system has room for `bytes` and a little more. Returns whether it has room by
     /// now. Removed files take their space until nobody reads them any longer, so that a write right after this may
     /// come too early.
-    pub(super) fn make_way(&mut self, bytes: u64, mut chance: bool) -> bool {
+    pub(super) fn make_way(&mut self, bytes: u64, mut chance: SecondChance) -> bool {
         // Not all file systems tell their free space.
         let Some(free) = self.free() else {
             return true;
@@ -31,7 +31,7 @@ impl Keeper {
             if !self.evict(chance) {
                 break;
             }
-            chance = false;
+            chance = SecondChance::Refused;
         }
         self.is_free(bytes)
     }

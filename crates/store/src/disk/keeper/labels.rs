@@ -2,7 +2,7 @@
 //! that cannot be compared with purges by expression would keep these from ever being forgotten, and the log takes only
 //! so many.
 
-use super::Keeper;
+use super::{Keeper, room::SecondChance};
 use crate::{
     codec::label,
     disk::{
@@ -77,7 +77,7 @@ impl Keeper {
     fn give_up(&mut self, id: u32, damage: &io::Error) {
         let older = self.shared.segments().range(..id).count();
         self.shared.device.unreadable(id, damage, older);
-        while self.shared.segment(id).is_some() && self.evict(false) {}
+        while self.shared.segment(id).is_some() && self.evict(SecondChance::Refused) {}
     }
 
     /// Makes labels from the heads of records. A record that no longer says which purges cover it is given up. `None`

@@ -25,17 +25,37 @@ struct Again {
     stored: Stored,
 }
 
+/// What becomes of an evicted record that was asked for since it was written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SecondChance {
+    /// It is written again: the heads of large files, and others up to a quarter of the segment's bytes.
+    Given,
+    /// It goes like the others.
+    Refused,
+}
+
+impl SecondChance {
+    /// Given while any of `chances` is left.
+    const fn of(chances: u64) -> Self {
+        if chances > 0 {
+            Self::Given
+        } else {
+            Self::Refused
+        }
+    }
+}
+
 impl Keeper {
     /// Evicts the oldest until there is room for `bytes`. False if there is none.
     pub fn make_room(&mut self, bytes: u64) -> bool {
         let mut chances = self.shared.segments().len() as u64 + self.ledger.count();
         while self.wanted(bytes) > self.shared.size {
-            if !self.evict(chances > 0) {
+            if !self.evict(SecondChance::of(chances)) {
                 return false;
             }
             chances = chances.saturating_sub(1);
         }
-        self.has_room(bytes) && (!self.is_tight || self.make_way(bytes, chances > 0))
+        self.has_room(bytes) && (!self.is_tight || self.make_way(bytes, SecondChance::of(chances)))
     }
 
     /// What would have to fit into the tier's size if it took `bytes` now. Of what is evicted and still read, a part.
@@ -60,13 +80,15 @@ impl Keeper {
         read.map(|(_, left)| left.bytes()).sum()
     }
 
-    /// Evicts the oldest: a large file that the oldest segment names, or else that segment. With `chance`, what was
-    /// asked for since it was written is written again: heads of large files, and up to a quarter of the segment's
-    /// bytes. False if there is no segment.
-    pub(super) fn evict(&mut self, chance: bool) -> bool {
+    /// Evicts the oldest: a large file that the oldest segment names, or else that segment. False if there is no
+    /// segment.
+    pub(super) fn evict(&mut self, chance: SecondChance) -> bool {
         // What is written again may need room itself. Then the next segment goes, and nothing of that is kept.
         let evicted = self.evicted;
-        let chance = chance && evicted.is_none();
+        let chance = match evicted {
+            None => chance,
+            Some(_) => SecondChance::Refused,
+        };
         let oldest = {
             let segments = self.shared.segments();
             let mut others = segments.values().filter(|other| evicted != Some(other.id));
@@ -78,7 +100,7 @@ impl Keeper {
         let named = self.ledger.of_segment(segment.id);
         let deserves = |(place, key): &(RecordPosition, u64)| {
             let spot = self.shared.index.at(*key, *place);
-            chance && spot.is_some_and(|spot| spot.is_used())
+            chance == SecondChance::Given && spot.is_some_and(|spot| spot.is_used())
         };
         // Evicts each large file by itself: with the segment, all would go at once.
         if let Some((place, key)) = named.iter().find(|named| !deserves(named)) {
@@ -96,7 +118,7 @@ impl Keeper {
         true
     }
 
-    fn evict_segment(&mut self, segment: &Segment, chance: bool) {
+    fn evict_segment(&mut self, segment: &Segment, chance: SecondChance) {
         if self
             .open
             .as_ref()
@@ -141,7 +163,7 @@ impl Keeper {
 
     /// Removes the records of `segment` from the index, except those that deserve to be written again. Reads and returns
     /// these.
-    fn leave(&mut self, segment: &Segment, entries: &[Entry], chance: bool) -> Vec<Again> {
+    fn leave(&mut self, segment: &Segment, entries: &[Entry], chance: SecondChance) -> Vec<Again> {
         let mut left = segment.bytes.load(Relaxed) / 4;
         let mut again = Vec::new();
         for entry in entries {
@@ -154,7 +176,7 @@ impl Keeper {
             } else {
                 spot.size() as u64
             };
-            let deserves = chance && spot.is_used() && size <= left;
+            let deserves = chance == SecondChance::Given && spot.is_used() && size <= left;
             if let Some(found) = deserves.then(|| self.worth_keeping(spot)).flatten() {
                 left -= size;
                 again.push(found);

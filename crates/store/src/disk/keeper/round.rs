@@ -191,9 +191,10 @@ impl Keeper {
             let head = sweep.head.unwrap_or_default();
             if !sweep.is_partial {
                 self.shared.log.carried().tidy(head);
-                let (hard, soft) = &self.shared.swept;
-                hard.store(head, Relaxed);
-                soft.fetch_max(if sweep.softly { head } else { 0 }, Relaxed);
+                let swept = &self.shared.swept;
+                swept.hard.store(head, Relaxed);
+                let softly = if sweep.softly { head } else { 0 };
+                swept.softly.fetch_max(softly, Relaxed);
             }
         }
     }
