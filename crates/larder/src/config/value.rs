@@ -8,6 +8,7 @@ mod compress;
 mod count;
 mod duration;
 mod fastcgi;
+mod field;
 mod foreign;
 mod host;
 mod many;
@@ -37,6 +38,9 @@ pub use compress::Compress;
 pub use count::Count;
 pub use duration::TimeLimit;
 pub use fastcgi::{FastCgiUrl, FileName, Front, Param};
+pub use field::{
+    EditableName, FieldLine, KeyedName, OwnField, PassedName, SecretField, SecretValue,
+};
 pub use host::{HostValue, not_ascii};
 pub use many::{Element, Many};
 pub use name::{CookiePattern, IGNORING_CASE, ignores_case};
@@ -51,10 +55,7 @@ pub use shared::{PeerUrl, SharedUrl};
 pub use size::{DiskSize, HeaderSize, MemorySize, Size};
 pub use status::{FailingStatus, Refusal};
 pub(super) use switch::switch;
-pub use token::{
-    CookieName, EditableName, FieldLine, KeyedName, OwnField, PassedName, SecretField, SecretValue,
-    Token,
-};
+pub use token::{CookieName, Token};
 pub use ttl::Ttl;
 pub(super) use variable::names_variable;
 pub use word::{Text, Word};

@@ -1,4 +1,6 @@
 use super::*;
+use origin::Kind;
+use rules::storable::NotStorable;
 
 #[test]
 fn every_reason_comes_back() {

@@ -1,9 +1,10 @@
 //! Patterns over headers and cookies.
 
 use super::{
-    Word, Wrong, foreign,
+    Word, Wrong,
+    field::but_host,
+    foreign,
     pattern::{anchored, in_any_case, of_value, of_whole},
-    token::but_host,
     variable::stands_alone,
 };
 use http::{HeaderName, header};
