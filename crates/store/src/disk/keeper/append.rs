@@ -76,18 +76,10 @@ impl Keeper {
         let head = codec::encode(key, stored).ok_or(Refused::Unfit)?;
         let checked = stored.checked();
         let label = label::of(key, stored, checked).ok_or(Refused::Unfit)?;
+        let record = self.record_head(key, stored, content, &head);
         let (body, large): (&[u8], _) = match content {
             Content::Inline(body) => (body, None),
-            Content::Large(large, length) => (&[], Some((large, *length))),
-        };
-        let record = RecordHead {
-            head: head.len() as u32,
-            body: large.map_or(body.len() as u64, |(_, length)| length),
-            key: self.shared.hash(key),
-            variant: Spot::variant(stored),
-            large: large.map_or(0, |(large, _)| large.id),
-            nonce: large.map_or(0, |(large, _)| large.nonce),
-            checked,
+            Content::Large(large, _) => (&[], Some(large)),
         };
         let size = record.size();
         let around = (ENTRY + label::length(&label)) as u64;
@@ -97,7 +89,7 @@ impl Keeper {
         } else {
             self.make_room(needed)
         };
-        let is_there = large.is_none_or(|(large, _)| self.ledger.has(large.id));
+        let is_there = large.is_none_or(|large| self.ledger.has(large.id));
         let fits = head.len() <= MOST_HEAD && needed <= self.shared.segment_size;
         if !(fits && has_room && is_there) {
             return Err(Refused::Unfit);
@@ -112,7 +104,7 @@ impl Keeper {
         if from.is_some() {
             count(&counts.forwarded);
         }
-        if let Some((large, _)) = large {
+        if let Some(large) = large {
             self.ledger.name(place, large.id, record.key);
             if let Some(file) = large.name() {
                 self.shared.keep_open(large.clone(), file);
@@ -132,6 +124,29 @@ impl Keeper {
             self.shared.has_long_keys.store(true, Relaxed);
         }
         Ok(())
+    }
+
+    /// Returns the header of the record of `stored`, which has the encoded `head` and `content`.
+    fn record_head(
+        &self,
+        key: &[u8],
+        stored: &Stored,
+        content: &Content,
+        head: &[u8],
+    ) -> RecordHead {
+        let (body, large, nonce) = match content {
+            Content::Inline(body) => (body.len() as u64, 0, 0),
+            Content::Large(large, length) => (*length, large.id, large.nonce),
+        };
+        RecordHead {
+            head: head.len() as u32,
+            body,
+            key: self.shared.hash(key),
+            variant: Spot::variant(stored),
+            large,
+            nonce,
+            checked: stored.checked(),
+        }
     }
 
     /// Returns the open segment, with room for `size` bytes. `size` includes what is written for them when the segment
