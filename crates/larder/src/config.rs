@@ -1,6 +1,7 @@
-//! The configuration in two stages. What a file says ([`written`], with places) becomes what it means ([`meant`], which
-//! cannot be built wrong). Flags take precedence over the file. Nothing here has an effect outside, except that
-//! certificates are read.
+//! The configuration in stages. Presets are expanded in the document (`presets`). What the file then says ([`written`],
+//! with places) becomes what it means ([`meant`], which cannot be built wrong). `torn` tells which tables were only
+//! partly read, so that `meant` does not report as missing what may be written there. Flags take precedence over the file.
+//! Nothing here has an effect outside, except that certificates are read.
 
 mod bare;
 mod fault;
