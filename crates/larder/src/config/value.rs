@@ -52,7 +52,7 @@ pub use purge::{MissStatus, PathStart, TagField};
 pub use query::Query;
 pub use server::ServerUrl;
 pub use shared::{PeerUrl, SharedUrl};
-pub use size::{DiskSize, HeaderSize, MemorySize, Size};
+pub use size::{DiskSize, HeaderSize, MemorySize, Size, TargetLength, WriteRate};
 pub use status::{FailingStatus, Refusal};
 pub(super) use switch::switch;
 pub use token::{CookieName, Token};

@@ -11,9 +11,6 @@ use std::time::Duration;
 /// The least `header_size`: an ordinary browser needs this much.
 const LEAST_HEADER: u64 = 8 << 10;
 
-/// The least `target_length`: an ordinary search form needs this much.
-const LEAST_TARGET: u64 = 64;
-
 const DEFAULT_DRAIN: Duration = Duration::from_secs(30);
 
 /// Limits on what clients may cost.
@@ -74,7 +71,7 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
     }
 }
 
-/// Reports sizes that are too small for a browser's request.
+/// Reports a size that is too small for a browser's request.
 fn too_small(written: &written::Limits, sink: &mut Sink<'_>) {
     if let Some(size) = &written.header_size
         && size.value.0 < LEAST_HEADER
@@ -85,14 +82,6 @@ fn too_small(written: &written::Limits, sink: &mut Sink<'_>) {
                 "requests of ordinary browsers need at least 8 KiB",
             )
             .instead("write `header_size = \"8KiB\"`"),
-        );
-    }
-    if let Some(size) = &written.target_length
-        && size.value.0 < LEAST_TARGET
-    {
-        sink.push(
-            Fault::at(&size.span, "too short for almost any path: at least 64 B")
-                .instead("write `target_length = \"16KiB\"`"),
         );
     }
 }

@@ -35,14 +35,6 @@ pub(super) fn disk(
     }
     let size = value.size.as_ref();
     let rate = value.write_rate.as_ref();
-    if let Some(rate) = rate
-        && rate.value.0 == 0
-    {
-        sink.push(
-            Fault::at(&rate.span, "with `write_rate` 0, nothing is ever written")
-                .instead("leave `write_rate` out for no limit"),
-        );
-    }
     Some(disk::Config {
         path: value.path.as_ref()?.value.clone(),
         size: size.map_or(DEFAULT_DISK, |size| size.value.0),

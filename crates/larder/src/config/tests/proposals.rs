@@ -4,15 +4,20 @@ use super::{ORIGIN, read};
 use crate::config::Fault;
 
 /// The text before the key, the keys, and the text after.
-const PLACES: [(&str, &str, &str); 17] = [
+const PLACES: [(&str, &str, &str); 18] = [
     ("", "admin", ORIGIN),
     ("", "listen name trusted targeted_fields", ORIGIN),
     ("[memory]", "size", ORIGIN),
     ("[disk]", "path", ORIGIN),
     ("[disk]\npath = \"d\"", "size write_rate", ORIGIN),
     (
+        "[shared]\nurl = \"redis://r\"",
+        "largest_body timeout",
+        ORIGIN,
+    ),
+    (
         "[limits]",
-        "header_time header_size header_count connections connections_per_address idle_time request_body variants",
+        "header_time header_size header_count connections connections_per_address idle_time request_body variants target_length",
         ORIGIN,
     ),
     ("[report]", "x_cache", ORIGIN),
@@ -37,7 +42,7 @@ const PLACES: [(&str, &str, &str); 17] = [
     (ORIGIN, "retry.percent", ""),
     (
         ORIGIN,
-        "resolve_every idle_time health.every health.path health.host health.status timeouts.connect most_concurrent",
+        "header_size resolve_every idle_time health.every health.path health.host health.status timeouts.connect most_concurrent",
         "",
     ),
 ];

@@ -1,6 +1,8 @@
 //! Limits and memory, as written.
 
-use crate::config::value::{At, Count, HeaderSize, MemorySize, Size, Text, TimeLimit};
+use crate::config::value::{
+    At, Count, HeaderSize, MemorySize, Size, TargetLength, Text, TimeLimit,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
@@ -33,7 +35,7 @@ pub struct Limits {
     pub header_count: Option<At<Count<16, 10_000>>>,
     /// Length of a request's path and query, at least 64 B. Beyond it, 414.
     #[schemars(extend("default" = "16KiB"))]
-    pub target_length: Option<Text<Size>>,
+    pub target_length: Option<Text<TargetLength>>,
     /// Time in which a client must send a request's header. Beyond it, 408.
     #[schemars(extend("default" = "10s"))]
     pub header_time: Option<Text<TimeLimit>>,

@@ -1,6 +1,6 @@
 //! The tiers below memory, as written.
 
-use crate::config::value::{At, DiskSize, SharedUrl, Size, Text, TimeLimit, Token};
+use crate::config::value::{At, DiskSize, SharedUrl, Size, Text, TimeLimit, Token, WriteRate};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub struct Disk {
     /// Bytes that may be written each second, so that a scan does not wear out the device. If not set, there is no
     /// limit, except 64 MiB each second for what memory evicts.
     #[schemars(extend("examples" = ["50MiB"]))]
-    pub write_rate: Option<Text<Size>>,
+    pub write_rate: Option<Text<WriteRate>>,
 }
 
 /// The store that several nodes share: Redis, Valkey or memcached. Off without this table.
