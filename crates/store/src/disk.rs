@@ -73,7 +73,7 @@ use std::{
     time::Instant,
 };
 
-pub use check::{Fault, Stat, Verified, stat, verify};
+pub use check::{Fault, Stat, Verified, What, stat, verify};
 pub use config::{Config, OpenError};
 pub use event::{Doing, Event};
 pub use finding::{DiskLookup, Finding};

@@ -1,5 +1,7 @@
 //! `larder disk`: inspects the store on disk, without changing anything.
 
+mod told;
+
 use crate::{
     cli::Ending,
     config::{self, Flags},
@@ -11,6 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use store::disk::{self, OpenError, Stat, Verified};
+use told::Told;
 
 /// The flags of `larder disk`.
 #[derive(Clone, Debug, Subcommand)]
@@ -100,13 +103,14 @@ fn verify(
     out: &mut impl Write,
     err: &mut impl Write,
 ) -> io::Result<Result<Ending, OpenError>> {
-    let mut told = Ok(());
+    let mut told = Told::on(err);
+    let mut telling = Ok(());
     let verified = disk::verify(path, &mut |fault| {
-        if told.is_ok() {
-            told = writeln!(err, "{fault}");
+        if telling.is_ok() {
+            telling = told.tell(fault);
         }
     });
-    told?;
+    telling.and_then(|()| told.end())?;
     let Verified {
         records,
         large_files,

@@ -1,16 +1,15 @@
 //! Inspects a directory from outside, for `larder disk stat` and `larder disk verify`. Writes nothing.
 
+mod records;
+
 use super::{
     OpenError, chunk,
     device::{large_name, open_file, segment_name},
     directory,
-    ending::Ending,
-    format::{Beginning, CHUNK, Entry, FILE_HEAD, FileHead, Kind, RECORD_HEAD, SUM, large_sum},
+    format::{Beginning, CHUNK, FILE_HEAD, FileHead, Kind, SUM, large_sum},
     layout,
-    scan::{ScannedRecord, entry, scan},
     segment::{Opened, Segment},
 };
-use crate::codec::{Head, label};
 use std::{
     collections::HashMap,
     fs::{self, File, OpenOptions},
@@ -207,65 +206,6 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn records(&mut self, name: &Path, segment: &Segment) -> io::Result<()> {
-        let index = segment.index()?;
-        let length = segment.file.metadata()?.len();
-        let end = index.as_ref().map_or(length, |(trailer, _)| trailer.index);
-        let mut entries = Vec::new();
-        let (mut faults, mut sound) = (Vec::new(), 0);
-        let stopped = scan(
-            &segment.file,
-            segment.nonce,
-            FILE_HEAD as u64,
-            end,
-            |at, seen| match seen {
-                ScannedRecord::Sound(head, bytes) => {
-                    let own = bytes.get(RECORD_HEAD..head.sums()).unwrap_or_default();
-                    if Head::decode(own).is_err() {
-                        faults.push((at, What::Record));
-                    }
-                    if head.large != 0 {
-                        self.named.insert(head.large, (head.nonce, head.body));
-                    }
-                    entries.push(entry(&head, at));
-                    sound += 1;
-                }
-                ScannedRecord::BadBody(head, _) => {
-                    entries.push(entry(&head, at));
-                    faults.push((at, What::Body));
-                }
-                ScannedRecord::End => {}
-            },
-        )?;
-        self.done.records += sound;
-        self.done.bytes += length;
-        if stopped < end {
-            let is_torn = || {
-                let ending = Ending::of(segment, &entries, stopped, end)?;
-                Ok::<_, io::Error>(ending == Ending::Torn)
-            };
-            let what = if index.is_none() && is_torn()? {
-                What::Torn
-            } else {
-                What::Record
-            };
-            faults.push((stopped, what));
-        }
-        if let Some((trailer, indexed)) = index
-            && faults.is_empty()
-        {
-            if indexed.iter().any(|entry| !is_among(&entries, entry)) {
-                faults.push((trailer.index, What::Index));
-            } else if trailer.labels > 0 && !are_sound(segment.labels()?.as_deref(), &entries) {
-                faults.push((trailer.labels_at(), What::Labels));
-            }
-        }
-        for (at, what) in faults {
-            self.fault(name, at, what);
-        }
-        Ok(())
-    }
-
     /// Checks a large file that a record names.
     fn large(&mut self, name: &Path, id: u64, nonce: u64, length: u64) -> io::Result<()> {
         let file = open_file(OpenOptions::new().read(true), name)?;
@@ -317,28 +257,4 @@ fn reads(file: &File, into: &mut [u8], offset: u64) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         read => read.map(|()| true),
     }
-}
-
-/// Whether `all` contains `entry`. `all` is sorted by place.
-fn is_among(all: &[Entry], entry: &Entry) -> bool {
-    let at = all.binary_search_by_key(&entry.unit, |held| held.unit);
-    at.ok().and_then(|at| all.get(at)) == Some(entry)
-}
-
-/// Whether `labels` are sound, and each belongs to one of `entries`.
-fn are_sound(labels: Option<&[u8]>, entries: &[Entry]) -> bool {
-    let Some(mut rest) = labels else { return false };
-    while !rest.is_empty() {
-        let Ok((unit, _, more)) = label::read(rest) else {
-            return false;
-        };
-        if entries
-            .binary_search_by_key(&unit, |held| held.unit)
-            .is_err()
-        {
-            return false;
-        }
-        rest = more;
-    }
-    true
 }

@@ -199,6 +199,40 @@ fn stat_and_verify_tell_what_is_there() {
     );
 }
 
+/// The index tells where the next record begins, whatever the one before it says.
+#[test]
+fn behind_a_damaged_head_the_other_records_are_checked() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    for number in 0..6 {
+        put(&disk, number, 1000);
+    }
+    drop(disk);
+    let path = dir.files("segment-").remove(0);
+    let mut bytes = fs::read(&path).expect("read");
+    let is_begun = |at: &usize| &bytes[at + 8..at + 12] == b"LREC";
+    let all = (format::FILE_HEAD..bytes.len() - format::TRAILER).step_by(format::ALIGN as usize);
+    let places: Vec<usize> = all.filter(is_begun).collect();
+    assert_eq!(places.len(), 6);
+    // A head, what says that a record begins, and the last byte of a body.
+    let body = places[5] - format::ALIGN as usize;
+    for at in [places[1] + 100, places[2] + 9, body] {
+        bytes[at] ^= 1;
+    }
+    fs::write(&path, bytes).expect("written");
+    let mut faults = Vec::new();
+    let mut see = |fault: &check::Fault| faults.push((fault.offset as usize, fault.what));
+    let verified = verify(&dir.0, &mut see).expect("read");
+    let record = check::What::Record;
+    let wanted = [
+        (places[1], record),
+        (places[2], record),
+        (places[4], check::What::Body),
+    ];
+    assert_eq!(faults, wanted);
+    assert_eq!((verified.records, verified.faults), (3, 3));
+}
+
 #[test]
 fn large_bodies_that_were_given_up_are_no_damage() {
     let dir = Dir::new();
