@@ -40,6 +40,8 @@ pub(super) enum Missed {
     Damaged,
     /// The device failed. It has been counted and reported already.
     Failed,
+    /// The device is left alone since it failed. Nothing was read, so this says nothing of these bytes.
+    Rests,
 }
 
 /// The directory, the threads that wait for the device, and its health.
@@ -72,7 +74,7 @@ impl Device {
         path: impl FnOnce() -> PathBuf,
     ) -> Result<(), Missed> {
         if !self.health.may(Doing::Reading) {
-            return Err(Missed::Failed);
+            return Err(Missed::Rests);
         }
         let read = match mode {
             ReadMode::NonBlocking => self.read_at_once(file, into, offset)?,

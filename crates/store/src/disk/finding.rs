@@ -77,7 +77,7 @@ impl Disk {
                         None => DiskLookup::Nothing,
                     };
                 }
-                Err(Missed::Damaged | Missed::Failed) => {}
+                Err(Missed::Damaged | Missed::Failed | Missed::Rests) => {}
             }
         }
         let here = self.shared.still_there(here);

@@ -145,7 +145,9 @@ impl Reader {
             {
                 Ok(chunk) => return Poll::Ready(Some(Ok(chunk))),
                 Err(Missed::Waits) => self.pending = self.open.read_aside(number, self.whole),
-                Err(Missed::Damaged | Missed::Failed) => return Poll::Ready(Some(Err(Failed))),
+                Err(Missed::Damaged | Missed::Failed | Missed::Rests) => {
+                    return Poll::Ready(Some(Err(Failed)));
+                }
             }
         }
         let Some(pending) = &mut self.pending else {

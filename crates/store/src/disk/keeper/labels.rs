@@ -97,7 +97,7 @@ impl Keeper {
                     .get(RECORD_HEAD..record.head.sums())
                     .and_then(label::of_head),
                 Err(Missed::Damaged) => None,
-                Err(Missed::Failed | Missed::Waits) => return None,
+                Err(Missed::Failed | Missed::Rests | Missed::Waits) => return None,
             };
             if let Some(label) = own {
                 label::add(&mut labels, entry.unit, &label);

@@ -1,6 +1,7 @@
 //! Verified bytes are sent directly from their file, and no others are.
 
 use super::*;
+use rustix::io::Errno;
 use std::{
     io::{self, Read as _},
     os::unix::net::UnixStream,
@@ -145,6 +146,34 @@ fn a_file_that_ends_early_is_an_error_and_not_the_end() {
     };
     assert_eq!(end.kind(), io::ErrorKind::UnexpectedEof);
     assert!(bytes.is_broken());
+}
+
+/// While the device is left alone after failures, nothing is read, which says nothing of what was to be read.
+#[test]
+fn what_was_not_read_while_the_device_rested_is_read_after_that() {
+    const LENGTHS: [usize; 2] = [200_000, 3 << 20];
+    let dir = Dir::new();
+    let disk = dir.open();
+    let bodies: Vec<_> = LENGTHS
+        .into_iter()
+        .zip(0..)
+        .map(|(length, number)| {
+            put(&disk, number, length);
+            left(&disk, number)
+        })
+        .collect();
+    let health = &disk.shared.device.health;
+    while health.may(Doing::Reading) {
+        health.failed(Doing::Reading, &dir.0, &Errno::IO.into());
+    }
+    for bytes in &bodies {
+        assert!(bytes.is_broken() && read(bytes).is_err());
+    }
+    health.worked(Doing::Reading);
+    for ((bytes, length), number) in bodies.iter().zip(LENGTHS).zip(0..) {
+        assert!(!bytes.is_broken(), "{length}");
+        assert!(read(bytes).expect("read") == noise(number, length));
+    }
 }
 
 /// A response that memory holds without its body does not keep an evicted segment.
