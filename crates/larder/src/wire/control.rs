@@ -10,7 +10,7 @@ use std::{
     thread::{self, JoinHandle},
     time::Duration,
 };
-use store::disk::Event;
+use store::disk::{Disk, Event};
 use tokio::{
     runtime,
     sync::{
@@ -92,11 +92,15 @@ async fn run(
             spawn_local(peers.run());
         }
     });
-    let admin = spawn_local(serve_admin(listener, state, admin_ended));
+    let admin = spawn_local(serve_admin(listener, state.clone(), admin_ended));
     let _ = (&mut stopped).await;
     drop(end_admin);
     // Gives requests to the admin API a little time to be answered. A task that panicked has reported that itself.
     let _ = admin.await;
+    // The disk tier is closed by now.
+    if let Some(disk) = &state.cache.disk {
+        tell_events(disk);
+    }
 }
 
 async fn serve_admin(
@@ -119,23 +123,27 @@ async fn serve_admin(
     }
 }
 
-/// Reports events of the disk tier in the program's own log.
+/// Reports events of the disk tier in the program's own log, as they come.
 async fn tell_of_disk(state: Arc<admin::State>) {
     let Some(disk) = &state.cache.disk else {
         return;
     };
     loop {
-        for event in disk.events() {
-            match event {
-                Event::Loaded { .. } | Event::Mended(_) => tracing::info!("{event}"),
-                Event::Failed { .. } => tracing::error!("{event}"),
-                Event::Damaged { .. }
-                | Event::Outdated
-                | Event::Unread { .. }
-                | Event::Unreadable { .. } => tracing::warn!("{event}"),
-            }
-        }
+        tell_events(disk);
         sleep(LISTEN).await;
+    }
+}
+
+fn tell_events(disk: &Disk) {
+    for event in disk.events() {
+        match event {
+            Event::Loaded { .. } | Event::Mended(_) => tracing::info!("{event}"),
+            Event::Failed { .. } => tracing::error!("{event}"),
+            Event::Damaged { .. }
+            | Event::Outdated
+            | Event::Unread { .. }
+            | Event::Unreadable { .. } => tracing::warn!("{event}"),
+        }
     }
 }
 

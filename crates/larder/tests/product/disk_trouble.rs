@@ -7,7 +7,7 @@
 
 use crate::{
     common::{Said, counted, sample},
-    disk::{LARGE, Site, content, keep, same},
+    disk::{LARGE, Site, content, keep, same, wait_written},
     disk_purge::{ask_purge, kept},
 };
 use serde_json::json;
@@ -335,6 +335,28 @@ fn on_a_file_system_smaller_than_its_size_the_tier_takes_what_fits() {
     });
     // The first that was written may have been asked for before.
     assert!(kept.count() >= 2);
+}
+
+/// The last segment gets its index then, which needs room too.
+#[test]
+fn what_cannot_be_written_at_the_stop_is_told_of() {
+    let small = SmallDisk::new("4m");
+    let site = Site::with(|request| counted(request).cache("max-age=600")).on(small.path());
+    let larder = site.start();
+    // Their index takes more than the rest of the last page that the segment has.
+    for number in 0..200 {
+        keep(&larder, &[&format!("/{number}")]);
+    }
+    wait_written(&larder, 200);
+    let other = small.path().join("other");
+    fs::write(&other, vec![0; 8 << 20]).expect_err("more than there is room for");
+    assert_eq!(told(&larder), [""; 0]);
+    let stopped = larder.stop();
+    let said = "disk tier not used for 10s: writing";
+    assert_eq!(stopped.stderr.matches(said).count(), 1, "{stopped:?}");
+    fs::remove_file(&other).expect("removed");
+    let larder = site.start();
+    assert!(kept(&larder, "/0"), "its index is made again");
 }
 
 #[test]

@@ -128,7 +128,9 @@ impl Keeper {
             self.shared.large.store(self.ledger.count(), Relaxed);
         }
         // The index of a sealed segment need not be rebuilt. If sealing fails, it will be.
-        let _ = self.seal();
+        if let Err(error) = self.seal() {
+            self.failed(&error);
+        }
     }
 
     fn act(&mut self, task: Task) {
