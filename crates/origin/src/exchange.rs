@@ -61,8 +61,8 @@ impl ExchangeAnswer {
 pub(crate) enum Which {
     /// Any connection that is fit.
     Any,
-    /// No idle connection: the last attempt found one stale.
-    Fresh,
+    /// Not an idle one, because the last attempt may have found one that was closing. HTTP/2 may share one all the same.
+    New,
     /// A new connection that nobody shares: connecting itself is tested.
     Alone,
 }
@@ -110,7 +110,7 @@ impl Attempt<'_> {
         let unsent = |request, error: Error| Failure::Unsent {
             request,
             error: error.at(&self.peer.label),
-            stale: false,
+            was_closing: false,
         };
         let mut request = request;
         // Decided as of when the framing fields were written: a body that has ended since must still be framed as they
@@ -207,7 +207,7 @@ impl Attempt<'_> {
                 Failure::Unsent {
                     request,
                     error,
-                    stale: false,
+                    was_closing: false,
                 }
             }
             (failure, spare) => failure.or_again(spare.filter(|_| self.repeatable)),
@@ -221,7 +221,7 @@ impl Attempt<'_> {
                 Failure::Unsent {
                     request,
                     error,
-                    stale: true,
+                    was_closing: true,
                 }
             }
             (failure, spare) => failure.or_again(spare.filter(|_| self.repeatable)),

@@ -71,7 +71,7 @@ struct Fetch<'a> {
 struct Next {
     request: Box<Request<Outgoing>>,
     peer: Arc<Peer>,
-    fresh: bool,
+    which: Which,
 }
 
 /// When a fetch begins, and when all of it must have ended.
@@ -224,7 +224,7 @@ impl Fetch<'_> {
         let mut next = Next {
             request,
             peer,
-            fresh: false,
+            which: Which::Any,
         };
         loop {
             if next.peer.is_unknown() {
@@ -238,7 +238,7 @@ impl Fetch<'_> {
                 peer: serving.peer(),
                 asked: self.asked,
                 call: self.call.as_ref(),
-                which: if next.fresh { Which::Fresh } else { Which::Any },
+                which: next.which,
                 began: self.now,
                 patience: self.patience(),
                 said: self.said,
@@ -262,7 +262,7 @@ impl Fetch<'_> {
                     }
                     let peer = Arc::clone(serving.peer());
                     drop(serving);
-                    next = self.after(failure, peer, next.fresh)?;
+                    next = self.after(failure, peer, next.which)?;
                 }
             }
         }
@@ -279,9 +279,9 @@ impl Fetch<'_> {
             let failure = Failure::Unsent {
                 request: next.request,
                 error: error.at(&next.peer.label),
-                stale: false,
+                was_closing: false,
             };
-            return self.after(failure, next.peer, next.fresh);
+            return self.after(failure, next.peer, next.which);
         }
         self.now = Instant::now();
         self.resolving += self.now.saturating_duration_since(began);

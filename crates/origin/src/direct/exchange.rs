@@ -54,7 +54,7 @@ pub(crate) struct Lost {
     pub(crate) unsent: bool,
     /// Whether a connection that had been used before closed without a byte of answer, or the server said that it
     /// would ([`message::came_too_late`]).
-    pub(crate) stale: bool,
+    pub(crate) was_closing: bool,
 }
 
 /// How far the request has been sent.
@@ -107,7 +107,7 @@ pub(crate) async fn ask(asking: &Asking<'_>, mut wait: Wait, link: Link) -> Resu
             Err(Lost {
                 error: Error::new(Kind::Truncated),
                 unsent: false,
-                stale: true,
+                was_closing: true,
             })
         }
         Ok((response, framing, keeps)) => {
@@ -119,7 +119,7 @@ pub(crate) async fn ask(asking: &Asking<'_>, mut wait: Wait, link: Link) -> Resu
             let Link { stream, reused, .. } = &exchange.link;
             Err(Lost {
                 unsent: !exchange.wrote && !error.is_timeout(),
-                stale: *reused && stream.heard_so_far() == before && !error.is_timeout(),
+                was_closing: *reused && stream.heard_so_far() == before && !error.is_timeout(),
                 error,
             })
         }

@@ -11,7 +11,7 @@ pub(crate) enum Failure {
         request: Box<Request<Outgoing>>,
         error: Error,
         /// Whether the connection was a reused one that had just been closed. That is nobody's fault.
-        stale: bool,
+        was_closing: bool,
     },
     /// The server refused the request on this HTTP/2 connection (`StreamSlot::connection`), without having begun with
     /// it. Another may take it.
@@ -25,7 +25,7 @@ pub(crate) enum Failure {
         error: Error,
         /// Whether a reused connection closed without a byte of answer, or with one that says that it came too late.
         /// Most likely it was closing already.
-        stale: bool,
+        was_closing: bool,
         /// The request once more, if it is repeatable.
         again: Option<Box<Request<Outgoing>>>,
     },
@@ -68,11 +68,11 @@ impl Failure {
             Self::Unsent {
                 request,
                 error,
-                stale,
+                was_closing,
             } => Self::Unsent {
                 request,
                 error: by(error),
-                stale,
+                was_closing,
             },
             Self::Refused {
                 request,
@@ -85,11 +85,11 @@ impl Failure {
             },
             Self::Sent {
                 error,
-                stale,
+                was_closing,
                 again,
             } => Self::Sent {
                 error: by(error),
-                stale,
+                was_closing,
                 again,
             },
         }

@@ -40,7 +40,7 @@ impl Attempt<'_> {
         let direct::Lost {
             error,
             unsent,
-            stale,
+            was_closing,
         } = match direct::ask(&asking, self.wait(&request, now), link).await {
             Ok(arrived) => {
                 spares::keep(request.into_parts().0.headers);
@@ -52,13 +52,13 @@ impl Attempt<'_> {
             return Err(Failure::Unsent {
                 request,
                 error,
-                stale,
+                was_closing,
             });
         }
         let again = self.repeatable.then_some(request);
         Err(Failure::Sent {
             error,
-            stale,
+            was_closing,
             again,
         })
     }
@@ -91,8 +91,8 @@ impl Attempt<'_> {
         let sending = async { sending.await.map_err(refused) };
         let waited = wait.head(sending, &mut link.alarm).await;
         let response = waited.map_err(|lost| {
-            let stale = link.reused && link.heard() == before;
-            let told = failure(lost, stale);
+            let was_closing = link.reused && link.heard() == before;
+            let told = failure(lost, was_closing);
             if self.has_no_choice() && link.hears_http2() {
                 told.map(|error| Error::new(Kind::NoUpgrade).because(error))
             } else {
@@ -153,13 +153,13 @@ impl Attempt<'_> {
             if matches!(lost, Lost::Late(_)) {
                 listening.ran_out();
             }
-            let stale = match &lost {
+            let was_closing = match &lost {
                 // A connection that ends with its first request may end because of that request: another is an attempt
                 // like any other.
                 Lost::Sent(error) => !was_taken(error) && (had_answered || is_untouched(error)),
                 _ => true,
             };
-            failure(lost, stale)
+            failure(lost, was_closing)
         })?;
         slot.answered();
         listening.goes_on();
@@ -200,17 +200,17 @@ impl Attempt<'_> {
                 let fastcgi::Lost {
                     error,
                     unsent,
-                    stale,
+                    was_closing,
                 } = *lost;
                 Err(match unsent {
                     Some(body) => Failure::Unsent {
                         request: Box::new(Request::from_parts(head, body)),
                         error,
-                        stale,
+                        was_closing,
                     },
                     None => Failure::Sent {
                         error,
-                        stale,
+                        was_closing,
                         again: self.repeatable.then(|| {
                             let again = Outgoing::again(self.content);
                             Box::new(Request::from_parts(head, again))
@@ -238,16 +238,16 @@ fn refused(mut refused: TrySendError<Request<Outgoing>>) -> Lost {
 }
 
 /// Turns a missing head into the attempt's failure.
-fn failure(lost: Lost, stale: bool) -> Failure {
+fn failure(lost: Lost, was_closing: bool) -> Failure {
     match lost {
         Lost::Unsent(request, error) => Failure::Unsent {
             request,
             error,
-            stale,
+            was_closing,
         },
         Lost::Sent(error) => Failure::Sent {
             error,
-            stale,
+            was_closing,
             again: None,
         },
         Lost::Late(kind) => sent(Error::new(kind)),
@@ -301,7 +301,7 @@ fn lost(error: &Error) -> Option<&h2::Error> {
 fn sent(error: Error) -> Failure {
     Failure::Sent {
         error,
-        stale: false,
+        was_closing: false,
         again: None,
     }
 }

@@ -3,7 +3,7 @@
 use super::{Fetch, Next};
 use crate::{
     Error, Kind,
-    exchange::{Failure, Said, wants_http1, was_left},
+    exchange::{Failure, Said, Which, wants_http1, was_left},
     peer::Peer,
     upload::Outgoing,
 };
@@ -29,7 +29,7 @@ impl Fetch<'_> {
         &mut self,
         failure: Failure,
         peer: Arc<Peer>,
-        fresh: bool,
+        which: Which,
     ) -> Result<Next, Error> {
         let began = self.now;
         self.now = Instant::now();
@@ -39,19 +39,19 @@ impl Fetch<'_> {
         match failure {
             Failure::Unsent {
                 request,
-                stale,
+                was_closing,
                 error,
-            } if may_stay && stale && self.may_move(fresh, &error) => Ok(Next {
+            } if may_stay && was_closing && self.may_move(which, &error) => Ok(Next {
                 request,
                 peer,
-                fresh: true,
+                which: Which::New,
             }),
             Failure::Refused { request, by, .. } if may_stay && self.said == Said::Nothing => {
                 self.said = Said::Refused { by };
                 Ok(Next {
                     request,
                     peer,
-                    fresh: true,
+                    which: Which::New,
                 })
             }
             Failure::Unsent { request, error, .. } | Failure::Refused { request, error, .. } => {
@@ -66,23 +66,23 @@ impl Fetch<'_> {
                 Ok(Next {
                     request,
                     peer,
-                    fresh: true,
+                    which: Which::New,
                 })
             }
             Failure::Sent {
                 error,
-                stale,
+                was_closing,
                 again,
-            } if may_stay && stale && !fresh => self.replace(error, again, peer),
+            } if may_stay && was_closing && which == Which::Any => self.replace(error, again, peer),
             Failure::Sent { error, again, .. } => self.retry(error, again, peer, took),
         }
     }
 
-    /// Whether the same server gets another connection, because the one that closed was nobody's fault. A `fresh` one
+    /// Whether the same server gets another connection, because the one that closed was nobody's fault. A new one
     /// may have gone away without the request too: some servers end each connection after a number of requests.
-    fn may_move(&mut self, fresh: bool, error: &Error) -> bool {
+    fn may_move(&mut self, which: Which, error: &Error) -> bool {
         self.left += u32::from(was_left(error));
-        !fresh || was_left(error) && self.left < MOST_LEFT
+        which == Which::Any || was_left(error) && self.left < MOST_LEFT
     }
 
     /// Continues on a new connection to `peer` after a reused one closed on which the request may have been sent.
@@ -105,7 +105,7 @@ impl Fetch<'_> {
         Ok(Next {
             request,
             peer,
-            fresh: true,
+            which: Which::New,
         })
     }
 
@@ -122,7 +122,7 @@ impl Fetch<'_> {
             return Ok(Next {
                 request,
                 peer,
-                fresh: false,
+                which: Which::Any,
             });
         }
         if kind == Kind::NoSocket {
@@ -136,7 +136,7 @@ impl Fetch<'_> {
             Some(peer) => Ok(Next {
                 request,
                 peer,
-                fresh: false,
+                which: Which::Any,
             }),
             None => Err(error),
         }
@@ -184,7 +184,7 @@ impl Fetch<'_> {
         Ok(Next {
             request,
             peer,
-            fresh: true,
+            which: Which::New,
         })
     }
 

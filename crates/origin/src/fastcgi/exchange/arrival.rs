@@ -35,7 +35,7 @@ pub(crate) struct Lost {
     /// The body, if nothing was sent. It then goes elsewhere.
     pub(crate) unsent: Option<Outgoing>,
     /// Whether a connection that had been used before closed without a byte of answer.
-    pub(crate) stale: bool,
+    pub(crate) was_closing: bool,
 }
 
 impl Exchange {
@@ -67,12 +67,12 @@ impl Exchange {
     /// Says why no head came.
     fn lost(mut self, error: Error, before: u64) -> Lost {
         let link = self.link.take();
-        let stale =
+        let was_closing =
             link.is_some_and(|link| link.reused && link.heard() == before && !error.is_timeout());
         Lost {
             error,
             unsent: self.sending.unsent(),
-            stale,
+            was_closing,
         }
     }
 
