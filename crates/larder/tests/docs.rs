@@ -452,7 +452,7 @@ fn spelt(source: &str) -> Vec<String> {
     let mut end = None;
     for line in source.lines() {
         let indent = line.len() - line.trim_start().len();
-        if line.contains("fn token(") || line.contains("fn detail(") {
+        if line.contains("fn token(") {
             end = Some(format!("{}}}", " ".repeat(indent)));
         } else if end.as_deref() == Some(line) {
             end = None;

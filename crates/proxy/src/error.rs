@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
     /// The request cannot be understood: the client's fault.
-    #[error("bad request: {}", .0.detail())]
+    #[error("bad request: {}", .0.token())]
     BadRequest(BadRequest),
     /// `CONNECT`, or `TRACE` addressed to this server: not offered.
     #[error("method not allowed")]
@@ -90,7 +90,7 @@ pub enum BadHost {
 
 impl BadHost {
     /// Returns the token for `detail` in `Cache-Status`.
-    pub const fn detail(self) -> &'static str {
+    pub const fn token(self) -> &'static str {
         match self {
             Self::Missing => "host-missing",
             Self::Repeated => "host-repeated",
@@ -100,11 +100,11 @@ impl BadHost {
 }
 
 impl BadRequest {
-    const fn detail(self) -> &'static str {
+    const fn token(self) -> &'static str {
         match self {
             Self::MethodLetters => "method-letters",
             Self::Target => "bad-target",
-            Self::Host(why) => why.detail(),
+            Self::Host(why) => why.token(),
             Self::NoRoute => "no-route",
             Self::UserContext => "user-context",
             Self::Content => "request-body",
@@ -180,9 +180,9 @@ impl Failure {
     }
 
     /// Returns the token for `detail` in `Cache-Status`.
-    pub fn detail(&self) -> &'static str {
+    pub fn token(&self) -> &'static str {
         match self {
-            Self::BadRequest(why) => why.detail(),
+            Self::BadRequest(why) => why.token(),
             Self::MethodNotAllowed => "method-not-allowed",
             Self::MayNotPurge(why) => why.token(),
             Self::Misdirected => "misdirected",
@@ -196,7 +196,7 @@ impl Failure {
             Self::BadPart => "bad-part",
             Self::NoRoom => "no-room",
             Self::Internal => "internal",
-            Self::Origin(error) => error.kind().detail(),
+            Self::Origin(error) => error.kind().token(),
         }
     }
 }

@@ -71,10 +71,10 @@ impl Replay {
         let receipt = Receipt::new(connection, self.interim.clone());
         let mut ask = match receive::read(self.site.clone(), &mut head, receipt, at) {
             Ok(ask) => ask,
-            Err(failure) => return Received::Refused(failure.detail()),
+            Err(failure) => return Received::Refused(failure.token()),
         };
         match receive::turned_away(&ask) {
-            Some(TurnedAway::Refused(failure)) => return Received::Refused(failure.detail()),
+            Some(TurnedAway::Refused(failure)) => return Received::Refused(failure.token()),
             Some(TurnedAway::ToHttps) => return Received::Redirected,
             None => {}
         }

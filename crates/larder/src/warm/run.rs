@@ -173,7 +173,7 @@ impl Warmer {
             Err(why) => return (address, Answered::Failed(why)),
         };
         self.pace.turn().await;
-        let failed = |error: origin::Error| Answered::Failed(error.kind().detail().to_owned());
+        let failed = |error: origin::Error| Answered::Failed(error.kind().token().to_owned());
         let answered = match fetcher.get(&address.host, &address.target, fields).await {
             Err(error) => failed(error),
             Ok(response) => {

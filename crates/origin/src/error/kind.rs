@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// What went wrong. `detail()` returns the token for `Cache-Status`.
+/// What went wrong. `token()` returns the token for `Cache-Status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The server's name has no address.
@@ -62,7 +62,7 @@ pub enum Kind {
 
 impl Kind {
     /// Returns the token for `Cache-Status`'s `detail` (RFC 9211 section 2.8).
-    pub fn detail(self) -> &'static str {
+    pub fn token(self) -> &'static str {
         match self {
             Self::Unresolvable => "unresolvable",
             Self::Refused => "refused",

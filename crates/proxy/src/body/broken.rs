@@ -6,7 +6,7 @@ use store::{disk, fill::Broken};
 /// The reason in one token.
 pub(super) fn token(error: &Error) -> &'static str {
     if let Some(error) = error.downcast_ref::<origin::Error>() {
-        return error.kind().detail();
+        return error.kind().token();
     }
     if error.is::<disk::Failed>() {
         return "disk";

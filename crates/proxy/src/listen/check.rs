@@ -23,7 +23,7 @@ pub(super) fn check<B>(request: &Request<B>, limits: &Limits) -> Result<(), Faul
     check_host(request.version(), (scheme, authority), request.headers())
 }
 
-/// Returns the detail with which a listener refuses a request that did not come to it, if it does. Its head would have
+/// Returns the token with which a listener refuses a request that did not come to it, if it does. Its head would have
 /// `bytes`.
 pub fn refusal<B>(request: &Request<B>, bytes: usize, limits: &Limits) -> Option<&'static str> {
     let fault = match check(request, limits) {
@@ -31,7 +31,7 @@ pub fn refusal<B>(request: &Request<B>, bytes: usize, limits: &Limits) -> Option
         Ok(()) if bytes > limits.header_size => Fault::HeadTooLarge,
         Ok(()) => return None,
     };
-    Some(fault.detail())
+    Some(fault.token())
 }
 
 /// Judges the length of a request's target.

@@ -60,9 +60,9 @@ impl Fault {
     }
 
     /// A token for `detail` in `Cache-Status` (RFC 9211 section 2.8).
-    pub(super) fn detail(self) -> &'static str {
+    pub(super) fn token(self) -> &'static str {
         match self {
-            Self::Host(why) => why.detail(),
+            Self::Host(why) => why.token(),
             Self::HostDiffers => "host-differs",
             Self::TargetForm => "target-form",
             Self::TargetTooLong => "target-too-long",
@@ -106,7 +106,7 @@ impl Fault {
         OwnAnswer {
             request,
             status: self.status(),
-            detail: Some(self.detail()),
+            detail: Some(self.token()),
             bytes: 0,
         }
     }

@@ -86,7 +86,7 @@ impl Failing {
         match self {
             Self::Status(_) => on_status,
             Self::BrokeOff(_) => "script",
-            Self::Unreachable(failure) => failure.detail(),
+            Self::Unreachable(failure) => failure.token(),
         }
     }
 }
@@ -170,7 +170,7 @@ impl Detail {
             Self::FreshOnFailure(why) => why.token("fresh-if-error"),
             Self::Refused(why) | Self::Unpurged(why) => why,
             Self::Bypass(why) => why.token(),
-            Self::Failed(failure) => failure.detail(),
+            Self::Failed(failure) => failure.token(),
             Self::Purged(Operation::Exact) => "purge-exact",
             Self::Purged(Operation::Tags) => "purge-tags",
             Self::Purged(Operation::Wildcard) => "purge-wildcard",

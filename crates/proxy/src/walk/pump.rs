@@ -159,7 +159,7 @@ impl Pump {
             self.destination.note(&self.worker, unanswered);
         }
         self.destination.take_back(&self.worker);
-        self.writer.fail(why.detail());
+        self.writer.fail(why.token());
     }
 
     /// Takes more of the body. It is copied: stored content must not share memory with other stored content, which

@@ -90,7 +90,7 @@ fn lead(site: &FastCgi, path: &str) -> String {
         Ok(ResolvedPath::Folder(path)) => format!("folder {path}"),
         Ok(ResolvedPath::Refused) => "refused".to_owned(),
         Ok(ResolvedPath::Nothing | ResolvedPath::NoFront(_)) => "nothing".to_owned(),
-        Err(error) => error.kind().detail().to_owned(),
+        Err(error) => error.kind().token().to_owned(),
     }
 }
 

@@ -84,7 +84,7 @@ mod tests {
             ("get1", None),
         ] {
             let failure = check(&routes, &named(method)).err();
-            assert_eq!(failure.map(|why| why.detail()), detail, "{method}");
+            assert_eq!(failure.map(|why| why.token()), detail, "{method}");
         }
     }
 }

@@ -31,13 +31,13 @@ pub fn read_target(method: &Method, written: &[u8], limits: &Limits) -> Result<U
         // One that is too long for any URI is given up before its end.
         let is_too_long = written.len() > limits.target;
         return Err(if is_too_long {
-            Fault::TargetTooLong.detail()
+            Fault::TargetTooLong.token()
         } else {
             "bad-request"
         });
     };
-    check_length(&read, limits).map_err(Fault::detail)?;
-    check_target(method, read.scheme_str(), read.path()).map_err(Fault::detail)?;
+    check_length(&read, limits).map_err(Fault::token)?;
+    check_target(method, read.scheme_str(), read.path()).map_err(Fault::token)?;
     Ok(read)
 }
 
