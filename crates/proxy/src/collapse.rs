@@ -95,17 +95,17 @@ pub struct Flights {
 type Shard = HashMap<Box<[u8]>, Flying>;
 
 /// What a flight tells its followers.
-type Word = Arc<Told>;
+type Word = Arc<FlightNews>;
 
 #[derive(Debug, Default)]
-struct Told {
+struct FlightNews {
     /// Its state. The first follower creates the channel: most flights have none.
     status: OnceLock<watch::Sender<FlightStatus>>,
     /// When its leader went on to the origin. Before that, it may wait for another node's fetch.
     asked: OnceLock<Instant>,
 }
 
-impl Told {
+impl FlightNews {
     fn status(&self) -> &watch::Sender<FlightStatus> {
         self.status
             .get_or_init(|| watch::Sender::new(FlightStatus::Flying))
@@ -250,8 +250,8 @@ impl Flights {
             content_type: &[],
             tags: Vec::new(),
         };
-        let told = word.status.get();
-        let brings = told.and_then(|told| told.borrow().brought().cloned());
+        let status = word.status.get();
+        let brings = status.and_then(|status| status.borrow().brought().cloned());
         // The tags of what it validates, or already brings, are known too.
         let mut known = validates.into_iter().chain(brings);
         let is_outdated = log.has_touched(&label) || known.any(|one| is_purged(log, key, &one));

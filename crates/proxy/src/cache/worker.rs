@@ -34,7 +34,7 @@ pub struct Worker {
     /// Heads that this worker sends often.
     pub(crate) heads: RefCell<Heads>,
     /// Field values that it sends with them.
-    pub(crate) told: RefCell<FieldValueCache>,
+    pub(crate) field_values: RefCell<FieldValueCache>,
     /// Counts responses that were read from disk without waiting.
     reads: Cell<u32>,
     pub(crate) endings: Endings,
@@ -108,7 +108,7 @@ impl Worker {
             site,
             scratch: Cell::default(),
             heads: RefCell::default(),
-            told: RefCell::default(),
+            field_values: RefCell::default(),
             reads: Cell::default(),
             endings: Endings::default(),
         })

@@ -58,8 +58,8 @@ impl Flight {
 
     /// Tells present and later followers of a part that is on its way.
     pub fn tell(&self, part: Arc<Stored>) {
-        let told = self.word.status();
-        told.send_replace(FlightStatus::PartComing(part));
+        let status = self.word.status();
+        status.send_replace(FlightStatus::PartComing(part));
     }
 
     /// Notes that its leader goes on to the origin now: until then it may have waited for another node's fetch.
@@ -104,11 +104,11 @@ impl Flight {
         }
         self.leave();
         // Nobody can join any more: if there is no channel by now, there are no followers.
-        if let Some(told) = self.word.status.get() {
-            told.send_if_modified(|told| {
-                let is_open = !matches!(told, FlightStatus::Failed(_));
+        if let Some(channel) = self.word.status.get() {
+            channel.send_if_modified(|last| {
+                let is_open = !matches!(last, FlightStatus::Failed(_));
                 if is_open {
-                    *told = status;
+                    *last = status;
                 }
                 is_open
             });
@@ -137,16 +137,16 @@ impl LastWord {
     /// Tells that the body of what has landed is about to break off. A follower that has not found it yet would find
     /// nothing, and would ask the origin on its own.
     pub fn failed(&self, failure: &Failure) {
-        if let Some(told) = self.0.status.get() {
-            told.send_replace(FlightStatus::Failed(failure.clone()));
+        if let Some(status) = self.0.status.get() {
+            status.send_replace(FlightStatus::Failed(failure.clone()));
         }
     }
 
     /// Hands over what has landed, as it has come whole and is about to leave the store. A follower that has not found
     /// it yet would find nothing either.
     pub fn brought(&self, unkept: Arc<Stored>) {
-        if let Some(told) = self.0.status.get() {
-            told.send_replace(FlightStatus::Unkept(unkept));
+        if let Some(status) = self.0.status.get() {
+            status.send_replace(FlightStatus::Unkept(unkept));
         }
     }
 }

@@ -107,8 +107,8 @@ fn shaped_stored(
     // for this request (section 5.1).
     let unconfirmed = collapsed || outcome.handled == Handled::Hit || outcome.is_on_failure();
     if unconfirmed || outcome.aged {
-        let told = worker.told.borrow_mut().age(age.as_secs());
-        fields.insert(header::AGE, HeaderValue::clone(&told));
+        let age = worker.field_values.borrow_mut().age(age.as_secs());
+        fields.insert(header::AGE, HeaderValue::clone(&age));
     } else {
         heads::clear_unset(&mut fields, &header::AGE);
     }

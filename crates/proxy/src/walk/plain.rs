@@ -84,7 +84,7 @@ fn prepared(
         ask.now
     };
     let age = stored.facts.age(now).as_secs();
-    let age = worker.told.borrow_mut().age(age);
+    let age = worker.field_values.borrow_mut().age(age);
     let status = report::cache_status(worker, &ask.site, stored.status, outcome, None);
     let sent_as = stored.status;
     let content = match stored.body.whole() {

@@ -62,7 +62,7 @@ pub fn cache_status(
     let detail = outcome.detail.as_ref().map(Detail::token);
     let member = Member {
         name: &site.name,
-        handled: told(outcome.handled, status),
+        handled: without_same_status(outcome.handled, status),
         ttl: outcome.ttl,
         key,
         detail,
@@ -75,8 +75,8 @@ pub fn cache_status(
             detail: None,
             name,
         } => {
-            let mut told = worker.told.borrow_mut();
-            told.hit(name, ttl.cast_unsigned(), || member.to_value())
+            let mut values = worker.field_values.borrow_mut();
+            values.hit(name, ttl.cast_unsigned(), || member.to_value())
         }
         Member {
             handled: handled @ Handled::Forwarded { .. },
@@ -85,15 +85,15 @@ pub fn cache_status(
             name,
             ..
         } => {
-            let mut told = worker.told.borrow_mut();
-            told.forwarded(name, (handled, ttl, detail), || member.to_value())
+            let mut values = worker.field_values.borrow_mut();
+            values.forwarded(name, (handled, ttl, detail), || member.to_value())
         }
         _ => member.to_value().into(),
     }
 }
 
 /// Leaves out `fwd-status` if it is the status that is sent (RFC 9211 section 2.3).
-fn told(handled: Handled, sent: StatusCode) -> Handled {
+fn without_same_status(handled: Handled, sent: StatusCode) -> Handled {
     match handled {
         Handled::Forwarded {
             why,

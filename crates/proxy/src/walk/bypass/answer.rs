@@ -23,10 +23,7 @@ use crate::{
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, response};
 use hyper_util::rt::TokioIo;
 use origin::ResponseBody;
-use rules::{
-    status::{self as told, Handled},
-    storable::NotStorable,
-};
+use rules::{status::Handled, storable::NotStorable};
 use std::{rc::Rc, time::Duration};
 use store::Ticket;
 
@@ -93,7 +90,7 @@ pub(super) fn land(
             Post::Stored(content, fresh) => {
                 bump(&worker.counters.stored);
                 outcome.handled = with_status(outcome.handled, status, true);
-                outcome.ttl = fresh.map(told::ttl);
+                outcome.ttl = fresh.map(rules::status::ttl);
                 content
             }
             Post::Passed(body, why) => {
