@@ -15,7 +15,7 @@ pub use flight::{Flight, Follower, LastWord};
 pub use key::key_of;
 
 use crate::{error::Failure, outcome::Failing};
-use errand::ConfiguredWay;
+use errand::ConfiguredRoute;
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
@@ -118,7 +118,7 @@ struct Flying {
     fill: Arc<Fill>,
     /// The number of the log of purges when it began.
     log_at: u64,
-    way: ConfiguredWay,
+    route: ConfiguredRoute,
     /// What its origin is to confirm.
     validates: Option<Arc<Stored>>,
     began: Instant,
@@ -194,7 +194,7 @@ impl Flights {
                 word: word.clone(),
                 fill,
                 log_at: errand.log.head(),
-                way: errand.way.clone(),
+                route: errand.route.clone(),
                 validates: errand.validates.cloned(),
                 began: Instant::now(),
             },
@@ -225,7 +225,7 @@ impl Flights {
         let begun = self
             .hold(self.shard(key))
             .get(key)
-            .map(|flying| (flying.log_at, errand.overrules(&flying.way)));
+            .map(|flying| (flying.log_at, errand.overrules(&flying.route)));
         begun.is_some_and(|(log_at, is_overruled)| {
             !is_overruled && !errand.log.refuses(key, None, log_at)
         })
@@ -237,7 +237,7 @@ impl Flights {
         let (word, log_at, validates) = {
             let shard = self.hold(self.shard(key));
             let flying = shard.get(key)?;
-            if errand.overrules(&flying.way) {
+            if errand.overrules(&flying.route) {
                 return Some((flying.word.clone(), Outdated::Overruled));
             }
             let validates = flying.validates.clone();

@@ -15,7 +15,7 @@ use store::{Stored, purge::Log};
 pub struct Errand<'a> {
     /// The log of purges.
     pub(super) log: &'a Log,
-    pub(super) way: ConfiguredWay,
+    pub(super) route: ConfiguredRoute,
     /// What the origin is to confirm.
     pub(super) validates: Option<&'a Arc<Stored>>,
     /// Whether its configuration is still the latest.
@@ -24,7 +24,7 @@ pub struct Errand<'a> {
 
 /// A route of a configuration.
 #[derive(Clone, Debug)]
-pub(super) struct ConfiguredWay {
+pub(super) struct ConfiguredRoute {
     site: Arc<Site>,
     route: usize,
 }
@@ -34,7 +34,7 @@ impl<'a> Errand<'a> {
     pub fn of(worker: &'a Worker, ask: &Ask, need: &'a Need) -> Self {
         Self {
             log: worker.cache.memory.log(),
-            way: ConfiguredWay {
+            route: ConfiguredRoute {
                 site: ask.site.shared(),
                 route: ask.route,
             },
@@ -48,7 +48,7 @@ impl<'a> Errand<'a> {
     pub(crate) const fn under(log: &'a Log, site: Arc<Site>) -> Self {
         Self {
             log,
-            way: ConfiguredWay { site, route: 0 },
+            route: ConfiguredRoute { site, route: 0 },
             validates: None,
             is_latest: true,
         }
@@ -68,23 +68,23 @@ impl<'a> Errand<'a> {
         self
     }
 
-    /// Whether a reload has overruled a flight on `way`: it asks another application, or asks for something else, or what
-    /// it brings is judged otherwise than what this request would bring. A request from before the reload takes what
-    /// comes first.
-    pub(super) fn overrules(&self, way: &ConfiguredWay) -> bool {
+    /// Whether a reload has overruled a flight on the route `other`: it asks another application, or asks for something
+    /// else, or what it brings is judged otherwise than what this request would bring. A request from before the reload
+    /// takes what comes first.
+    pub(super) fn overrules(&self, other: &ConfiguredRoute) -> bool {
         // Routes of one configuration that share a key share what is fetched for it.
         self.is_latest
-            && !Arc::ptr_eq(&self.way.site, &way.site)
-            && match (self.way.policy(), way.policy()) {
+            && !Arc::ptr_eq(&self.route.site, &other.site)
+            && match (self.route.policy(), other.policy()) {
                 (Some(now), Some(then)) => {
-                    !(self.way.site.is_alike(&way.site) && now.is_alike(then))
+                    !(self.route.site.is_alike(&other.site) && now.is_alike(then))
                 }
                 _ => true,
             }
     }
 }
 
-impl ConfiguredWay {
+impl ConfiguredRoute {
     fn policy(&self) -> Option<&Policy> {
         Some(&self.site.routes.get(self.route)?.policy)
     }
