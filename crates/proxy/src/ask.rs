@@ -9,7 +9,7 @@ pub use keyed_uri::{chosen, key_of};
 pub use receipt::{Receipt, Upgrade, protocol};
 
 use crate::{
-    cache::{OwnSite, Worker},
+    cache::{Worker, WorkerSite},
     content_key::Content,
     hit_for_miss::Credentials,
     marks,
@@ -28,7 +28,7 @@ use store::{Stored, Variant};
 #[derive(Debug)]
 pub struct Ask {
     /// The configuration when it came, which stays in force for it until it is answered.
-    pub site: OwnSite,
+    pub site: WorkerSite,
     /// The index of the route taken.
     pub route: usize,
     /// Whether the origin may take the path for one of another route ([`routing::take`]). The store is then

@@ -2,7 +2,7 @@
 
 mod worker;
 
-pub(crate) use worker::OwnSite;
+pub(crate) use worker::WorkerSite;
 pub use worker::{Service, Worker};
 
 use crate::{

@@ -7,7 +7,7 @@
 
 use crate::{
     ask::{Ask, Receipt},
-    cache::OwnSite,
+    cache::WorkerSite,
     content_key,
     listen::{Connection, InterimSink, RequestHead},
     outcome::BypassReason,
@@ -34,7 +34,7 @@ use store::Variant;
 /// A site to which requests are replayed. It stays on one thread, like a worker.
 #[derive(Debug)]
 pub struct Replay {
-    site: OwnSite,
+    site: WorkerSite,
     interim: InterimSink,
 }
 

@@ -70,7 +70,7 @@ pub(crate) mod waiting;
 use crate::{
     ask::{Ask, Receipt},
     body::ReplyBody,
-    cache::{OwnSite, Worker},
+    cache::{Worker, WorkerSite},
     clock, content_key,
     error::Failure,
     listen::{Connection, InterimSink, RequestBody, RequestHead, Served},
@@ -182,7 +182,7 @@ fn on_route(
 /// not in the access log.
 pub(crate) fn fragment(
     worker: &Rc<Worker>,
-    site: &OwnSite,
+    site: &WorkerSite,
     request: Request<RequestBody>,
     connection: &Rc<Connection>,
     within: &Rc<Within>,

@@ -46,11 +46,11 @@ const PROMOTED: u32 = 8;
 
 /// The configuration of the site, with a reference count of one worker: cloning it touches no memory that other workers
 /// write.
-pub(crate) type OwnSite = Rc<Own>;
+pub(crate) type WorkerSite = Rc<PreparedSite>;
 
 /// The configuration of the site, and values that are derived from it once.
 #[derive(Debug)]
-pub struct Own {
+pub struct PreparedSite {
     site: Arc<Site>,
     pub(crate) via: Via,
     /// The same for requests, with a comment that tells this process from others of that name.
@@ -59,7 +59,7 @@ pub struct Own {
     pub(crate) has_groups: bool,
 }
 
-impl From<Arc<Site>> for Own {
+impl From<Arc<Site>> for PreparedSite {
     fn from(site: Arc<Site>) -> Self {
         let via = Via::new(&site.name);
         let via_of_requests = Via::new(&format!("{} {}", site.name, own_comment()));
@@ -74,14 +74,14 @@ impl From<Arc<Site>> for Own {
     }
 }
 
-impl Own {
+impl PreparedSite {
     /// Returns the configuration as all workers share it.
     pub(crate) fn shared(&self) -> Arc<Site> {
         Arc::clone(&self.site)
     }
 }
 
-impl Deref for Own {
+impl Deref for PreparedSite {
     type Target = Site;
 
     fn deref(&self) -> &Site {
@@ -92,15 +92,15 @@ impl Deref for Own {
 /// A worker's view of the configuration, and the latest one, with which it is compared.
 struct SiteView {
     latest: arc_swap::Cache<Arc<ArcSwap<Site>>, Arc<Site>>,
-    own: OwnSite,
+    current: WorkerSite,
 }
 
 impl Worker {
     /// Creates a worker's view. Only this worker may write to `counters`.
     pub fn new(cache: Arc<Cache>, counters: Arc<Counters>, log: Option<LogSender>) -> Rc<Self> {
         let mut latest = arc_swap::Cache::new(cache.site.clone());
-        let own = Rc::new(Own::from(latest.load().clone()));
-        let site = RefCell::new(SiteView { latest, own });
+        let current = Rc::new(PreparedSite::from(latest.load().clone()));
+        let site = RefCell::new(SiteView { latest, current });
         Rc::new(Self {
             cache,
             counters,
@@ -138,14 +138,14 @@ impl Worker {
     }
 
     /// Returns the current configuration of the site.
-    pub(crate) fn site(&self) -> OwnSite {
+    pub(crate) fn site(&self) -> WorkerSite {
         let mut view = self.site.borrow_mut();
         let view = &mut *view;
         let latest = view.latest.load();
-        if !Arc::ptr_eq(latest, &view.own.site) {
-            view.own = Rc::new(Own::from(latest.clone()));
+        if !Arc::ptr_eq(latest, &view.current.site) {
+            view.current = Rc::new(PreparedSite::from(latest.clone()));
         }
-        view.own.clone()
+        view.current.clone()
     }
 }
 

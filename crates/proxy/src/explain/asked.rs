@@ -3,7 +3,7 @@
 use super::{Explanation, judge::Judge};
 use crate::{
     ask::{self, Ask, Receipt},
-    cache::{Cache, OwnSite},
+    cache::{Cache, WorkerSite},
     collapse, content_key,
     listen::{Connection, InterimSink, Limits, RequestHead, parse_request, refusal},
     outcome::BypassReason,
@@ -40,7 +40,7 @@ impl ExplainedRequest {
         fields: &HeaderMap,
         limits: &Limits,
     ) -> Option<Self> {
-        let site: OwnSite = Rc::new(Arc::clone(site).into());
+        let site: WorkerSite = Rc::new(Arc::clone(site).into());
         let (mut head, tls) = head(uri)?;
         for name in fields.keys() {
             head.fields.remove(name);

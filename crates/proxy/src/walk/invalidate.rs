@@ -8,7 +8,7 @@ pub use undecided::Undecided;
 
 use crate::{
     ask::{Ask, Key},
-    cache::{OwnSite, Worker},
+    cache::{Worker, WorkerSite},
     clock,
     outcome::bump,
     purging,
@@ -72,7 +72,7 @@ pub fn targets(ask: &Ask, response: &HeaderMap) -> Vec<String> {
 
 /// Returns the configurations by which responses are stored while this exchange ends: its own, since other requests
 /// from before a reload may still be under way, and the current one.
-fn sites(worker: &Worker, ask: &Ask) -> impl Iterator<Item = OwnSite> {
+fn sites(worker: &Worker, ask: &Ask) -> impl Iterator<Item = WorkerSite> {
     let current = worker.site();
     let is_reloaded = !Rc::ptr_eq(&current, &ask.site);
     iter::once(ask.site.clone()).chain(is_reloaded.then_some(current))

@@ -5,7 +5,7 @@ mod method;
 
 use crate::{
     ask::{Ask, Key, Receipt, SetAside, chosen},
-    cache::OwnSite,
+    cache::WorkerSite,
     clock,
     content_key::Content,
     error::{BadRequest, Failure},
@@ -30,7 +30,7 @@ use std::{cell::Cell, mem};
 /// # Errors
 /// If the request is not understood or not offered, and has no route.
 pub fn receive(
-    site: OwnSite,
+    site: WorkerSite,
     head: &mut RequestHead,
     mut receipt: Receipt,
 ) -> Result<Box<Ask>, Failure> {
@@ -75,7 +75,7 @@ pub fn is_redirected(ask: &Ask) -> bool {
 /// # Errors
 /// See [`receive`].
 pub fn read(
-    site: OwnSite,
+    site: WorkerSite,
     head: &mut RequestHead,
     mut receipt: Receipt,
     now: Time,

@@ -4,7 +4,7 @@ use super::within::Within;
 use crate::{
     ask::Ask,
     body::ReplyBody,
-    cache::{OwnSite, Worker},
+    cache::{Worker, WorkerSite},
     listen::{Connection, Later, RequestBody},
     policy::{HostPattern, Site},
     routing,
@@ -32,7 +32,7 @@ static FOR_ITSELF: [HeaderName; 4] = [
 /// One request for a page, as its includes see it.
 pub struct Context {
     worker: Rc<Worker>,
-    site: OwnSite,
+    site: WorkerSite,
     connection: Rc<Connection>,
     within: Rc<Within>,
     scheme: &'static str,
