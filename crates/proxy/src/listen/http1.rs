@@ -106,7 +106,7 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
     // Before the connection is taken apart, since that ends what was in flight.
     let may_answer = watch.may_answer();
     let is_late = matches!(end, End::Told(Order::Timeout));
-    session.facts.late.set(is_late && may_answer);
+    session.connection.late.set(is_late && may_answer);
     let breaks_off = end.breaks_off(watch, may_answer);
     let Some(parts) = connection.into_parts() else {
         watch.enter(Stage::Tunnel);

@@ -26,7 +26,7 @@ use std::{
 /// What the requests of one connection share.
 pub(super) struct Session<S: Serve> {
     pub(super) service: Rc<S>,
-    pub(super) facts: Rc<Connection>,
+    pub(super) connection: Rc<Connection>,
     pub(super) watch: Arc<Watch>,
     pub(super) limits: Arc<Limits>,
     pub(super) redirect_https: Option<u16>,
@@ -59,8 +59,8 @@ pub(super) fn begin<S: Serve>(
     let in_flight = InFlight::new(&session.watch);
     let checked = check(&mut request);
     let served = match refusal(session, request.method(), checked) {
-        None => unless_it_panics(session, |service, facts| {
-            service.serve(request, facts, interim)
+        None => unless_it_panics(session, |service, connection| {
+            service.serve(request, connection, interim)
         }),
         Some(refusal) => Err(refuse(session, refusal, request)),
     };
@@ -75,8 +75,8 @@ pub(super) fn begin_head<S: Serve>(
     checked: Result<(), Fault>,
 ) -> ServedOr<S::Body> {
     match refusal(session, &head.method, checked) {
-        None => unless_it_panics(session, |service, facts| {
-            service.serve_head(head, facts, interim)
+        None => unless_it_panics(session, |service, connection| {
+            service.serve_head(head, connection, interim)
         }),
         Some(refusal) => Err(refuse(session, refusal, mem::take(head).into_request())),
     }
@@ -104,7 +104,7 @@ fn refuse<S: Serve>(
     request: Request<RequestBody>,
 ) -> Box<Response<Bytes>> {
     let (head, _) = request.into_parts();
-    let request = (&head, &*session.facts);
+    let request = (&head, &*session.connection);
     own::refuse(&*session.service, &session.watch, refusal, request)
 }
 
@@ -112,7 +112,7 @@ fn unless_it_panics<S: Serve>(
     session: &Session<S>,
     serve: impl FnOnce(&S, &Rc<Connection>) -> Served<S::Body>,
 ) -> ServedOr<S::Body> {
-    let serve = AssertUnwindSafe(|| serve(&session.service, &session.facts));
+    let serve = AssertUnwindSafe(|| serve(&session.service, &session.connection));
     catch_unwind(serve).map_err(|_| own::panicked(&*session.service, &session.watch))
 }
 

@@ -55,7 +55,7 @@ pub(super) async fn run<S: Serve>(
     };
     let session = Session {
         service: Rc::clone(&place.service),
-        facts: Rc::new(opened.facts),
+        connection: Rc::new(opened.connection),
         watch: Arc::clone(&watch),
         limits: Arc::clone(&limits),
         redirect_https: place.config.redirect_https,
@@ -99,7 +99,7 @@ enum Protocol {
 /// A connection on which HTTP can begin.
 struct Opened {
     stream: Stream,
-    facts: Connection,
+    connection: Connection,
     protocol: Protocol,
     slot: ConnectionSlot,
 }
@@ -114,7 +114,7 @@ async fn open<S: Serve>(
     limits: &Limits,
 ) -> Option<Opened> {
     let counters = &place.worker.counters;
-    let mut facts = Connection {
+    let mut connection = Connection {
         peer: accepted.peer,
         peer_asks: true,
         local: accepted.local,
@@ -134,44 +134,66 @@ async fn open<S: Serve>(
             add(&counters.handshakes_failed, 1);
             return None;
         };
-        adopt(&mut facts, header);
-        if !claim_address(&mut slot, facts.peer, limits) {
+        adopt(&mut connection, header);
+        if !claim_address(&mut slot, connection.peer, limits) {
             place.turn_away(wire.socket());
             return None;
         }
     }
     let (stream, protocol) = if let Some(store) = &place.config.tls {
-        // Boxed: what a handshake needs is freed before the first request, and a task is as large as its largest part.
-        let (mut tls, protocol) = Box::pin(shake_hands(store, wire, &place.desk, watch)).await?;
-        if matches!(protocol, Protocol::Http1) {
-            // Who has just shaken hands is about to ask, in a stop as well: like a plain connection, it is silent until
-            // its first bytes have come. HTTP/2 has its own way to end.
-            watch.enter(Stage::Silent);
-            let first = unless_told(watch, Order::Timeout, tls.fill_buf()).await;
-            // What failed, or ended, is found out again where HTTP begins.
-            if first.is_none() {
-                // TLS says that the connection ends (RFC 9112 section 9.8), if the socket takes that at once.
-                unless_told(watch, Order::Timeout, tls.shutdown()).await;
-                return None;
-            }
-        }
+        let (tls, protocol) = open_tls(store, wire, &place.desk, watch).await?;
         (Stream::Tls(tls), protocol)
     } else {
-        watch.enter(Stage::Silent);
-        let protocol = protocol(&mut wire, &place.desk, watch).await?;
-        if matches!(protocol, Protocol::Http1) {
-            let splices = Arc::<Splices>::default();
-            wire.splice(splices.clone());
-            facts.splices = Some(splices);
-        }
+        let protocol = open_plain(&mut wire, &mut connection, &place.desk, watch).await?;
         (Stream::Plain(wire), protocol)
     };
     Some(Opened {
         stream,
-        facts,
+        connection,
         protocol,
         slot,
     })
+}
+
+/// Shakes hands, and over HTTP/1 waits for the first bytes of a request.
+async fn open_tls(
+    store: &TlsStore,
+    wire: Wire,
+    desk: &Desk,
+    watch: &Arc<Watch>,
+) -> Option<(Box<TlsStream<UnderTls>>, Protocol)> {
+    // Boxed: what a handshake needs is freed before the first request, and a task is as large as its largest part.
+    let (mut tls, protocol) = Box::pin(shake_hands(store, wire, desk, watch)).await?;
+    if matches!(protocol, Protocol::Http1) {
+        // Who has just shaken hands is about to ask, in a stop as well: like a plain connection, it is silent until its
+        // first bytes have come. HTTP/2 has its own way to end.
+        watch.enter(Stage::Silent);
+        let first = unless_told(watch, Order::Timeout, tls.fill_buf()).await;
+        // What failed, or ended, is found out again where HTTP begins.
+        if first.is_none() {
+            // TLS says that the connection ends (RFC 9112 section 9.8), if the socket takes that at once.
+            unless_told(watch, Order::Timeout, tls.shutdown()).await;
+            return None;
+        }
+    }
+    Some((tls, protocol))
+}
+
+/// Detects the protocol by the first bytes. Over HTTP/1, content can go by the kernel alone.
+async fn open_plain(
+    wire: &mut Wire,
+    connection: &mut Connection,
+    desk: &Desk,
+    watch: &Watch,
+) -> Option<Protocol> {
+    watch.enter(Stage::Silent);
+    let protocol = protocol(wire, desk, watch).await?;
+    if matches!(protocol, Protocol::Http1) {
+        let splices = Arc::<Splices>::default();
+        wire.splice(splices.clone());
+        connection.splices = Some(splices);
+    }
+    Some(protocol)
 }
 
 async fn shake_hands(
@@ -222,18 +244,18 @@ async fn read_proxy_header(wire: &mut Wire, desk: &Desk) -> io::Result<Header> {
         .await
 }
 
-fn adopt(facts: &mut Connection, header: Header) {
+fn adopt(connection: &mut Connection, header: Header) {
     match header {
         Header::For {
             source,
             destination,
             tls,
         } => {
-            facts.peer = Some(canonical(source));
-            facts.local = Some(canonical(destination));
-            facts.tls |= tls;
+            connection.peer = Some(canonical(source));
+            connection.local = Some(canonical(destination));
+            connection.tls |= tls;
         }
-        Header::Direct => facts.peer_asks = false,
+        Header::Direct => connection.peer_asks = false,
     }
 }
 
