@@ -120,8 +120,10 @@ impl FileLookup {
 }
 
 impl Files {
-    /// Makes the origin. Errors are faults of the configuration: no such folder, or a system that cannot keep us inside
-    /// it (Linux before 5.6).
+    /// Makes the origin.
+    ///
+    /// # Errors
+    /// A fault of the configuration: no such folder, or a system that cannot keep us inside it (Linux before 5.6).
     pub fn new(config: Config) -> Result<Self, Error> {
         let root = Root::new(config.root.clone());
         root.probe().map_err(|error| {

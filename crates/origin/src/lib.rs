@@ -104,22 +104,28 @@ type Fetching<'a> = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, E
 impl Origin {
     /// Makes an origin of one or several servers. Resolves no names: the first fetch or `keep_watch` does that.
     ///
-    /// Errors are faults of the configuration: no server, an unreadable certificate authority and the like.
+    /// # Errors
+    /// A fault of the configuration: no server, an unreadable certificate authority and the like.
     pub fn new(config: OriginConfig) -> Result<Arc<Self>, Error> {
         let name = config.name.clone();
         let servers = Servers::new(config)?;
         Ok(Self::of(name, OriginKind::Servers(servers)))
     }
 
-    /// Makes an origin of a folder's files. Errors are faults of the configuration: no such folder, or the system
-    /// cannot keep us inside it.
+    /// Makes an origin of a folder's files.
+    ///
+    /// # Errors
+    /// A fault of the configuration: no such folder, or the system cannot keep us inside it.
     pub fn files(config: files::Config) -> Result<Arc<Self>, Error> {
         let name = config.name.clone();
         let files = Files::new(config)?;
         Ok(Self::of(name, OriginKind::Files(files)))
     }
 
-    /// Makes an origin of pages in memcached or Redis. Errors are faults of the configuration: the address.
+    /// Makes an origin of pages in memcached or Redis.
+    ///
+    /// # Errors
+    /// A fault of the configuration: the address.
     pub fn pages(config: pages::Config) -> Result<Arc<Self>, Error> {
         let name = config.name.clone();
         let pages =
