@@ -152,7 +152,7 @@ impl Attempt<'_> {
             Connection::Http2(slot) => {
                 let by = slot.connection();
                 let sent = Box::pin(self.send_http2(slot, *request)).await;
-                return sent.map_err(|lost| refused(self.after_http2(lost, spare), by));
+                return sent.map_err(|lost| naming_refuser(self.after_http2(lost, spare), by));
             }
             Connection::FastCgi(own) => Box::pin(self.send_fastcgi(own, *request)).await,
         };
@@ -230,7 +230,7 @@ impl Attempt<'_> {
 }
 
 /// Names the connection on which the server refused the request, if that is how the attempt failed.
-fn refused(failure: Failure, by: u64) -> Failure {
+fn naming_refuser(failure: Failure, by: u64) -> Failure {
     match failure {
         Failure::Unsent { request, error, .. } if is_refusal(&error) => {
             Failure::Refused { request, error, by }

@@ -116,8 +116,8 @@ impl Cache {
         wait: Option<Duration>,
     ) -> Result<PurgeAnswer, PurgeError> {
         let now = clock::now();
-        let door = &self.purger;
-        door.purge(purges, now, wait, self.busiest()).await
+        let busiest = self.busiest();
+        self.purger.purge(purges, now, wait, busiest).await
     }
 
     /// As [`purge`](Self::purge), on this node alone, for this `asker`.
@@ -130,8 +130,8 @@ impl Cache {
         asker: Asker,
     ) -> Result<PurgeAnswer, PurgeError> {
         let now = clock::now();
-        let door = &self.purger;
-        door.purge_here(purges, now, asker, self.busiest()).await
+        let busiest = self.busiest();
+        self.purger.purge_here(purges, now, asker, busiest).await
     }
 
     /// Returns the refetch's limit and channel for what soft purges touch, if the site wants a refetch.

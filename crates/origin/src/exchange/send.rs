@@ -88,7 +88,7 @@ impl Attempt<'_> {
             });
         }
         let sending = link.sender.try_send_request(request);
-        let sending = async { sending.await.map_err(refused) };
+        let sending = async { sending.await.map_err(given_back) };
         let waited = wait.head(sending, &mut link.alarm).await;
         let response = waited.map_err(|lost| {
             let was_closing = link.reused && link.heard() == before;
@@ -100,7 +100,8 @@ impl Attempt<'_> {
             }
         })?;
         let mut response = response.map(Incoming::Http1);
-        let judged = message::judge(&mut response, self.asked, Speaks::Http1).map_err(sent)?;
+        let judged = message::judge(&mut response, self.asked, Speaks::Http1)
+            .map_err(failed_after_sending)?;
         let keeps = direct::head::keeps(&response) && judged.announced != Announced::Nothing;
         if self.repeatable && message::came_too_late(&response, link.reused, keeps) {
             let lost = Lost::Sent(Error::new(Kind::Truncated));
@@ -163,7 +164,7 @@ impl Attempt<'_> {
         })?;
         slot.answered();
         listening.goes_on();
-        message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
+        message::judge(&mut response, self.asked, Speaks::Http2).map_err(failed_after_sending)?;
         if direct::is_bare(&response, is_head) && !response.body().is_ended() {
             response.body_mut().end();
         }
@@ -183,7 +184,7 @@ impl Attempt<'_> {
         request: Request<Outgoing>,
     ) -> Result<ExchangeAnswer, Failure> {
         let Some(call) = self.call else {
-            return Err(sent(
+            return Err(failed_after_sending(
                 Error::new(Kind::Configuration).because("not a call of a script"),
             ));
         };
@@ -227,8 +228,8 @@ impl Attempt<'_> {
     }
 }
 
-/// Translates hyper's refusal of a request.
-fn refused(mut refused: TrySendError<Request<Outgoing>>) -> Lost {
+/// Translates the error of hyper, which gives a request back that it has not sent.
+fn given_back(mut refused: TrySendError<Request<Outgoing>>) -> Lost {
     let unsent = refused.take_message();
     let error = Error::of_hyper(refused.into_error());
     match unsent {
@@ -250,7 +251,7 @@ fn failure(lost: Lost, was_closing: bool) -> Failure {
             was_closing,
             again: None,
         },
-        Lost::Late(kind) => sent(Error::new(kind)),
+        Lost::Late(kind) => failed_after_sending(Error::new(kind)),
     }
 }
 
@@ -298,7 +299,7 @@ fn lost(error: &Error) -> Option<&h2::Error> {
     None
 }
 
-fn sent(error: Error) -> Failure {
+fn failed_after_sending(error: Error) -> Failure {
     Failure::Sent {
         error,
         was_closing: false,

@@ -39,14 +39,14 @@ fn expression(text: &str) -> Purge {
     Purge::hard(What::Pattern(Box::new(pattern)))
 }
 
-/// Whether `door` takes `purge`, on all nodes or `here`.
-fn takes(door: &Purger, purge: Purge, here: bool) -> bool {
-    let (purges, at) = (vec![purge], Time::from_secs(1));
+/// Whether `purger` takes `purge`, on all nodes or `here`.
+fn takes(purger: &Purger, purge: Purge, here: bool) -> bool {
+    let (all, at) = (vec![purge], Time::from_secs(1));
     let done = async {
         if here {
-            door.purge_here(purges, at, Asker::Client, None).await
+            purger.purge_here(all, at, Asker::Client, None).await
         } else {
-            door.purge(purges, at, None, None).await
+            purger.purge(all, at, None, None).await
         }
     };
     let runtime = runtime::Builder::new_current_thread().enable_time().build();
