@@ -11,7 +11,7 @@ pub use receipt::{Receipt, Upgrade, protocol};
 use crate::{
     cache::{Worker, WorkerSite},
     content_key::Content,
-    hit_for_miss::Credentials,
+    hit_for_miss::{Credentials, Unshared},
     marks,
     policy::{KeySpec, Policy, Route},
     routing::{self, Client},
@@ -120,6 +120,22 @@ impl Ask {
     pub fn is_overruled(&self, worker: &Worker) -> bool {
         let current = worker.site();
         !Rc::ptr_eq(&current, &self.site) && !current.judges_as(&self.site, self.route)
+    }
+
+    /// Remembers for `key` that its answer was of no use to others. An [overruled](Self::is_overruled) request leaves
+    /// nothing behind: the next answer is judged by other rules, or comes from elsewhere.
+    pub fn remember_unshared(&self, worker: &Worker, key: &[u8], why: Unshared, now: Time) {
+        if !self.is_overruled(worker) {
+            let table = &worker.cache.hit_for_miss;
+            table.remember(key, self.credentials(), why, now);
+        }
+    }
+
+    /// Remembers for `key` that its fetch has just failed, unless a reload has [overruled](Self::is_overruled) it.
+    pub fn remember_failed(&self, worker: &Worker, key: &[u8], now: Time) {
+        if !self.is_overruled(worker) {
+            worker.cache.failed.remember(key, 0, now);
+        }
     }
 
     /// Returns who asks.

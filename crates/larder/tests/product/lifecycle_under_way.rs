@@ -1,7 +1,7 @@
 //! What is under way while a reload changes the rules.
 
-use crate::common::{Said, counted, reload_as};
-use testkit::{Gate, Larder, Origin, Reply, Request};
+use crate::common::{Said, counted, reload_as, sample};
+use testkit::{Gate, Larder, Origin, Reply, Request, wait_until};
 
 /// One worker before this origin, with these defaults: once it has answered a request, it has begun with all before that.
 fn before(origin: &Origin, defaults: &str) -> String {
@@ -195,6 +195,66 @@ fn a_post_or_a_head_that_a_reload_has_overruled_leaves_nothing_behind() {
         let is_there = fresh.send().status == 200;
         assert_eq!(is_there, !is_overruled, "{method}");
     }
+}
+
+/// By the rules of now the next answer may be for all.
+#[test]
+fn an_answer_that_a_reload_has_overruled_does_not_keep_later_requests_apart() {
+    let then = "collapse_wait = \"1h\"\n";
+    for (ttl, cache_control) in [("", "no-store"), ("ttl = \"0s\"\n", "max-age=0, no-cache")] {
+        let (origin, gates) = (Origin::start(), [Gate::new(), Gate::new()]);
+        let held = gates.clone();
+        origin.on("/page", move |request| {
+            let reply = Reply::ok().cache(cache_control).body("page");
+            match held.get(request.nth - 1) {
+                Some(gate) => reply.hold_head(gate),
+                None => reply,
+            }
+        });
+        let [late, next] = gates;
+        let larder = start(&before(&origin, &format!("{then}{ttl}")));
+        let mut overruled = larder.get("/page").begin();
+        late.wait_reached();
+        let now = format!("{then}ttl = \"1h\"\nttl_mode = \"override\"\n");
+        reload_as(&larder, &before(&origin, &now), "2");
+        late.open();
+        assert_eq!(overruled.read().text(), "page");
+        let mut leader = larder.get("/page").begin();
+        next.wait_reached();
+        let mut follower = larder.get("/page").begin();
+        // The one worker has begun with that.
+        larder.get("/").send();
+        next.open();
+        for client in [&mut leader, &mut follower] {
+            assert_eq!(client.read().text(), "page");
+        }
+        assert_eq!(origin.requests("/page"), 2, "{cache_control}");
+    }
+}
+
+/// It says nothing of the application that is asked now.
+#[test]
+fn a_refresh_that_fails_after_a_reload_has_overruled_it_does_not_put_off_the_next() {
+    let [old, new] = [Origin::start(), Origin::start()];
+    let gate = Gate::new();
+    let held = gate.clone();
+    old.on("/page", move |request| match request.nth {
+        1 => Reply::ok().cache("max-age=0, stale-while-revalidate=600"),
+        _ => Reply::raw("?\r\n\r\n").hold_head(&held),
+    });
+    new.reply("/page", Reply::ok().cache("max-age=600"));
+    let larder = start(&before(&old, ""));
+    for _ in 0..2 {
+        larder.get("/page").send();
+    }
+    gate.wait_reached();
+    reload_as(&larder, &before(&new, ""), "2");
+    gate.open();
+    wait_until("the refresh has failed", || {
+        sample(&larder, "larder_origin_errors_total") == 1
+    });
+    larder.get("/page").send();
+    new.wait_requests("/page", 1);
 }
 
 /// What a reload leaves as it is on this route is still shared and stored, whatever it changes on others.

@@ -122,8 +122,8 @@ fn waited_in_vain(worker: &Worker, ask: &Ask, landed: &FlightStatus, need: &Need
         .brought()
         .is_some_and(|stored| way::is_late(&stored.facts))
     {
-        let (table, key) = (&worker.cache.hit_for_miss, need.collapse_key(ask));
-        table.remember(&key, ask.credentials(), Unshared::Late, clock::now());
+        let key = need.collapse_key(ask);
+        ask.remember_unshared(worker, &key, Unshared::Late, clock::now());
     }
 }
 

@@ -62,8 +62,7 @@ impl Leader {
             pump.tell(flight.last_word());
         }
         if has_failed(&ask, &fetched.landing) {
-            let failed = &worker.cache.failed;
-            failed.remember(flight.key(), 0, clock::now());
+            ask.remember_failed(&worker, flight.key(), clock::now());
         }
         let coming = match flight_status(&fetched.landing) {
             FlightStatus::PartComing(part) => {

@@ -31,9 +31,9 @@ impl Fetch<'_> {
     /// 4.2.4).
     pub fn failed(&self, failure: Failure) -> Landing {
         if let Some(why) = Unshared::of_failure(&failure) {
-            let table = &self.worker.cache.hit_for_miss;
             let key = self.need.collapse_key(self.ask);
-            table.remember(&key, self.ask.credentials(), why, self.times.response);
+            let now = self.times.response;
+            self.ask.remember_unshared(self.worker, &key, why, now);
         }
         if !failure.is_the_origins() {
             return Landing::Failed(failure);

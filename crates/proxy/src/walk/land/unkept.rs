@@ -88,9 +88,9 @@ impl Fetch<'_> {
         let unshared = Unshared::of(status, why);
         // A response without a known length is kept again from time to time, to see whether it is still too large.
         if unshared != Unshared::TooLarge || has_length {
-            let table = &self.worker.cache.hit_for_miss;
             let key = self.need.collapse_key(self.ask);
-            table.remember(&key, self.ask.credentials(), unshared, self.times.response);
+            let now = self.times.response;
+            self.ask.remember_unshared(self.worker, &key, unshared, now);
         }
         self.withdraw_if_outdated(unshared, status);
     }
@@ -102,15 +102,19 @@ impl Fetch<'_> {
             // The next is judged by other rules.
             return;
         }
-        let table = &self.worker.cache.hit_for_miss;
         let key = self.need.collapse_key(self.ask);
         let unkept = unkept.map(|why| Unshared::of(stored.status, why));
-        let credentials = self.ask.credentials();
         match Unshared::of_kept(&stored.facts).or(unkept) {
-            Some(why) => table.remember(&key, credentials, why, self.times.response),
+            Some(why) => {
+                let now = self.times.response;
+                self.ask.remember_unshared(self.worker, &key, why, now);
+            }
             // Requests that wait for such an answer in vain remember that themselves.
             None if way::is_late(&stored.facts) => {}
-            None => table.forget(&key, credentials),
+            None => {
+                let table = &self.worker.cache.hit_for_miss;
+                table.forget(&key, self.ask.credentials());
+            }
         }
     }
 }

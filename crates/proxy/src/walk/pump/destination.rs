@@ -156,15 +156,15 @@ impl Destination {
         let Self::Whole { ask, stored, .. } = self else {
             return;
         };
-        let (cache, key) = (&worker.cache, ask.key.as_bytes());
-        let held = cache.memory.peek(key);
+        let key = ask.key.as_bytes();
+        let held = worker.cache.memory.peek(key);
         let held = held.iter().flat_map(Variants::as_slice);
         let others = held.filter(|held| held.id() != stored.id());
         let key = collapse::key_of(key, &ask.fields, others);
-        let (table, now) = (&cache.hit_for_miss, clock::now());
-        table.remember(&key, ask.credentials(), why, now);
+        let now = clock::now();
+        ask.remember_unshared(worker, &key, why, now);
         if matches!(why, Unshared::Unanswered(_)) {
-            cache.failed.remember(&key, 0, now);
+            ask.remember_failed(worker, &key, now);
         }
     }
 }
