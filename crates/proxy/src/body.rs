@@ -3,6 +3,7 @@
 mod broken;
 mod following;
 mod reply;
+mod trailing;
 mod transit;
 mod unstored;
 
@@ -10,7 +11,7 @@ pub use reply::ReplyBody;
 pub use transit::counted;
 pub use unstored::Unstored;
 
-use crate::{compress::Recoded, listen::Splices, walk::esi::Composer};
+use crate::{ask::Ask, compress::Recoded, listen::Splices, walk::esi::Composer};
 use bytes::Bytes;
 use following::Following;
 use http::HeaderMap;
@@ -21,6 +22,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 use store::{Body, BodyPiece, Memory, Part, Pieces, Stored, disk, fill::Reader};
+use trailing::Trailing;
 use transit::Transit;
 
 /// The source of an answer's content.
@@ -51,7 +53,16 @@ pub enum Content {
     /// Any of these, coded or decoded on its way.
     Recoded(Box<Recoded>),
     /// Any of these that is not in the store, or may not be, on its way to a client.
-    Passing(Box<(Self, Transit)>),
+    Passing(Box<Passing>),
+}
+
+/// Content on its way to a client.
+#[derive(Debug)]
+pub struct Passing {
+    content: Content,
+    transit: Transit,
+    /// `None`: its client gets no trailers.
+    trailing: Option<Trailing>,
 }
 
 impl Content {
@@ -89,8 +100,9 @@ impl Content {
         Self::following(reader, Some(length))
     }
 
-    /// Prepares content for its way to a client: what is not in the store counts on its way.
-    pub fn counted(mut self, memory: &Arc<Memory>) -> Self {
+    /// Prepares content for its way to the client of `ask`: what is not in the store counts on its way, and of an
+    /// origin's trailers only what the client gets goes there.
+    pub fn counted(mut self, memory: &Arc<Memory>, ask: &Ask) -> Self {
         if let Self::Origin(body) = &mut self
             && let Some(whole) = body.take_whole()
         {
@@ -102,7 +114,15 @@ impl Content {
             content if content.passes() => Transit::new(memory, content.length(), content.unread()),
             _ => return self,
         };
-        Self::Passing(Box::new((self, transit)))
+        let trailing = match &self {
+            Self::Origin(_) => Trailing::of(ask),
+            _ => None,
+        };
+        Self::Passing(Box::new(Passing {
+            content: self,
+            transit,
+            trailing,
+        }))
     }
 
     /// Prepares content for a client whose connection can send from files, if it has `splices`. The content is not
@@ -147,7 +167,7 @@ impl Content {
             Self::Origin(body) => !body.is_ended(),
             Self::Following(following) => following.may_hold_up(context),
             Self::Recoded(recoded) => recoded.content().holds_turn(context),
-            Self::Passing(passing) => passing.0.holds_turn(context),
+            Self::Passing(passing) => passing.content.holds_turn(context),
             _ => false,
         }
     }
@@ -157,7 +177,7 @@ impl Content {
         match self {
             Self::Following(following) => Some(following),
             Self::Recoded(recoded) => recoded.content().followed(),
-            Self::Passing(passing) => passing.0.followed(),
+            Self::Passing(passing) => passing.content.followed(),
             _ => None,
         }
     }
@@ -190,7 +210,13 @@ impl Content {
                 *self = Self::Empty;
                 Some(trailers)
             }
-            Self::Passing(passing) => passing.0.trailers(),
+            Self::Passing(passing) => {
+                let Passing {
+                    content, trailing, ..
+                } = &mut **passing;
+                let trailers = content.trailers()?;
+                Some(trailing.as_ref()?.passed(trailers))
+            }
             _ => None,
         }
     }
@@ -206,7 +232,7 @@ impl Content {
             Self::Following(_) => true,
             Self::Recoded(recoded) => recoded.follows(),
             Self::Composed(composer) => composer.follows(),
-            Self::Passing(passing) => passing.0.follows(),
+            Self::Passing(passing) => passing.content.follows(),
             _ => false,
         }
     }
@@ -241,14 +267,16 @@ impl Content {
             Self::Composed(composer) => composer.poll(context),
             Self::Recoded(recoded) => recoded.poll(context),
             Self::Passing(passing) => {
-                let (inner, transit) = &mut **passing;
-                if !inner.passes() {
-                    return inner.poll(context);
+                let Passing {
+                    content, transit, ..
+                } = &mut **passing;
+                if !content.passes() {
+                    return content.poll(context);
                 }
-                inner.read_little_if(ready!(transit.poll_turn(context)));
-                let piece = inner.poll(context);
-                transit.may_wait(inner.unread());
-                let is_counted = inner.gave_counted();
+                content.read_little_if(ready!(transit.poll_turn(context)));
+                let piece = content.poll(context);
+                transit.may_wait(content.unread());
+                let is_counted = content.gave_counted();
                 Poll::Ready(ready!(piece).map(|piece| match piece {
                     Ok(piece) if !is_counted => Ok(transit.count(piece)),
                     piece => piece,
@@ -282,7 +310,7 @@ impl Content {
             Self::Origin(body) => body.is_ended(),
             Self::Missing | Self::Trailers(_) | Self::Composed(_) => false,
             Self::Recoded(recoded) => recoded.is_ended(),
-            Self::Passing(passing) => passing.0.is_ended(),
+            Self::Passing(passing) => passing.content.is_ended(),
         }
     }
 
@@ -299,7 +327,7 @@ impl Content {
                 .left()
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Self::Origin(body) => body.size_hint(),
-            Self::Passing(passing) => passing.0.size_hint(),
+            Self::Passing(passing) => passing.content.size_hint(),
             Self::Missing | Self::Composed(_) | Self::Recoded(_) => SizeHint::default(),
         }
     }

@@ -191,6 +191,37 @@ fn nothing_that_belongs_into_a_head_trails() {
     });
 }
 
+/// What clients do not get in the head, or not as the application says it, does not trail either.
+#[test]
+fn what_the_site_takes_out_of_heads_does_not_trail() {
+    let config = "[report]\nx_cache = \"X-Cache\"\nnode = \"edge-1\"\n\
+         [purge]\npass_tags = [\"xkey\"]\n\
+         [defaults]\ncache = false\nuser_context = \"/group\"\n\
+         [defaults.response_headers]\nremove = \"X-Gone\"\nset = \"X-Ours: 1\"\n";
+    run(async {
+        let (larder, mut asked) = start(config).await;
+        let mut client = client(&larder).await;
+        let (answer, _) = client.send_request(request("POST", true), true).unwrap();
+        let (_, mut respond) = asked.recv().await.unwrap();
+        let mut reply = respond.send_response(Response::new(()), false).unwrap();
+        send(&mut reply, "done");
+        let kept = [("grpc-status", "0"), ("xkey", "a")];
+        let gone = [
+            ("surrogate-key", "a"),
+            ("cache-tag", "a"),
+            ("x-user-context-hash", "admin"),
+            ("x-cache", "HIT"),
+            ("cache-id", "edge-2"),
+            ("x-gone", "1"),
+            ("x-ours", "2"),
+        ];
+        let trailers = [&kept[..], &gone].concat();
+        reply.send_trailers(fields(&trailers)).unwrap();
+        let came = rest(answer.await.unwrap().into_body()).await;
+        assert_eq!(came, ("done".to_owned(), fields(&kept)));
+    });
+}
+
 /// Answers the next request with `content` and a trailer, whether or not it wants one. Returns the request.
 async fn trailing(asked: &mut UnboundedReceiver<Asked>, lifetime: &str) -> Request<RecvStream> {
     let (call, mut respond) = asked.recv().await.unwrap();

@@ -189,7 +189,7 @@ pub fn finish(
     }
     let content = if for_client {
         let splices = ask.receipt.connection.splices.as_ref();
-        content.counted(memory).spliced(splices)
+        content.counted(memory, ask).spliced(splices)
     } else {
         content
     };
