@@ -8,6 +8,7 @@ mod transit;
 mod unstored;
 
 pub use reply::ReplyBody;
+pub use trailing::announced;
 pub use transit::counted;
 pub use unstored::Unstored;
 

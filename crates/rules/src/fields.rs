@@ -101,6 +101,17 @@ pub fn remove_hop_by_hop(fields: &mut HeaderMap) {
     forward(fields, |_| true);
 }
 
+/// As [`remove_hop_by_hop`], for a message over HTTP/2. What it says of its trailers stays: the protocol has them (RFC
+/// 9113 sections 8.1 and 8.2.2).
+pub fn remove_connection_specific(fields: &mut HeaderMap) {
+    for name in connection_options(fields) {
+        fields.remove(name);
+    }
+    remove_where(fields, |name| {
+        is_hop_by_hop(name) && *name != header::TRAILER
+    });
+}
+
 /// As [`remove_hop_by_hop`], for a response. One that switches protocols, or asks the client to, keeps `Upgrade`: it
 /// must name the protocols (RFC 9110 sections 7.8 and 15.5.22).
 pub fn remove_hop_by_hop_of_answer(status: StatusCode, fields: &mut HeaderMap) {

@@ -222,6 +222,47 @@ fn what_the_site_takes_out_of_heads_does_not_trail() {
     });
 }
 
+/// RFC 9110 section 6.6.2: `Trailer` names what trails, so it goes where that goes.
+#[test]
+fn trailer_names_what_trails() {
+    let config = "[defaults]\ncompress_min_size = \"0B\"\n";
+    for (takes, accepts, trails) in [
+        (true, "identity", true),
+        (true, "gzip", false),
+        (false, "identity", false),
+    ] {
+        run(async {
+            let (larder, mut asked) = start(config).await;
+            let mut client = client(&larder).await;
+            let mut call = request("POST", takes);
+            let accepted = accepts.parse().unwrap();
+            call.headers_mut().insert("accept-encoding", accepted);
+            let (answer, _) = client.send_request(call, true).unwrap();
+            let (_, mut respond) = asked.recv().await.unwrap();
+            let head = Response::builder()
+                .header("content-type", "text/plain")
+                .header("trailer", "X-Sum, Content-Length,Surrogate-Key")
+                .header("trailer", "x-more");
+            let mut reply = respond
+                .send_response(head.body(()).unwrap(), false)
+                .unwrap();
+            send(&mut reply, "content");
+            let sums = fields(&[("x-sum", "1"), ("x-more", "2")]);
+            reply.send_trailers(sums.clone()).unwrap();
+            let answer = answer.await.unwrap();
+            let coding = answer.headers().get("content-encoding");
+            assert_eq!(coding.is_some(), accepts == "gzip");
+            let named = answer.headers().get("trailer").cloned();
+            let named = named.map(|names| names.to_str().unwrap().to_owned());
+            assert_eq!(named.as_deref(), trails.then_some("x-sum, x-more"));
+            let mut content = answer.into_body();
+            while !next(&mut content).await.is_empty() {}
+            let came = content.trailers().await.unwrap();
+            assert_eq!(came, trails.then_some(sums), "{takes} {accepts}");
+        });
+    }
+}
+
 /// Answers the next request with `content` and a trailer, whether or not it wants one. Returns the request.
 async fn trailing(asked: &mut UnboundedReceiver<Asked>, lifetime: &str) -> Request<RecvStream> {
     let (call, mut respond) = asked.recv().await.unwrap();
@@ -268,14 +309,17 @@ fn trailers_end_where_http_1_begins() {
     });
     run(async {
         let origin = Origin::start();
-        let content = Reply::ok().cache("no-store").body("content");
-        origin.reply("/call", content.trailer("X-Sum", "1"));
+        let content = Reply::ok().cache("no-store").header("Trailer", "X-Sum");
+        let content = content.body("content").trailer("X-Sum", "1");
+        origin.reply("/call", content);
         let larder = serve(&origin).start();
         let mut client = client(&larder).await;
         let (answer, mut upload) = client.send_request(request("POST", true), false).unwrap();
         send(&mut upload, "body");
         upload.send_trailers(fields(&[("x-sum", "1")])).unwrap();
-        let came = rest(answer.await.unwrap().into_body()).await;
+        let answer = answer.await.unwrap();
+        assert_eq!(answer.headers().get("trailer"), None);
+        let came = rest(answer.into_body()).await;
         assert_eq!(came, ("content".to_owned(), HeaderMap::new()));
         let call = origin.last("/call");
         assert_eq!((&*call.body, call.header("te")), (&b"body"[..], None));

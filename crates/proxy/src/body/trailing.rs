@@ -6,8 +6,8 @@ use crate::{
     policy::{Edit, Policy, Report},
     user_group::HASH,
 };
-use http::{HeaderMap, HeaderName, Version, header};
-use rules::fields::remove_where;
+use http::{HeaderMap, HeaderName, HeaderValue, Version, header, response::Parts};
+use rules::fields::{may_trail, remove_where};
 use std::sync::Arc;
 
 /// What holds for the trailers of one answer, whose client takes them.
@@ -44,4 +44,20 @@ impl Trailing {
         let mut edited = self.policy.to_client.edits.iter().map(Edit::name);
         !(self.site.ends_here(name) || is_of_groups || is_ours || edited.any(|edit| edit == name))
     }
+}
+
+/// Returns `Trailer` for the client of `ask` (RFC 9110 section 6.6.2): what an origin's answer with this head says that
+/// will trail, of what the client gets. Over HTTP/1, nothing comes.
+pub fn announced(ask: &Ask, head: &Parts) -> Option<HeaderValue> {
+    let trailing = Trailing::of(ask).filter(|_| head.version == Version::HTTP_2)?;
+    let lines = head.headers.get_all(header::TRAILER).iter();
+    let names = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    let names: Vec<_> = names
+        .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
+        .filter(|name| may_trail(name) && trailing.passes(name))
+        .collect();
+    if names.is_empty() {
+        return None;
+    }
+    HeaderValue::try_from(names.join(", ")).ok()
 }

@@ -152,7 +152,7 @@ fn send_head<B: Body<Data = Bytes> + AtHand + Unpin>(
 /// Adds what every answer has (RFC 9110 sections 6.6.1 and 8.6), and removes what HTTP/2 does not allow (RFC 9113
 /// section 8.2.2).
 fn complete(fields: &mut HeaderMap, length: Option<u64>) {
-    rules::fields::remove_hop_by_hop(fields);
+    rules::fields::remove_connection_specific(fields);
     date::complete(fields);
     if let (Some(length), false) = (length, fields.contains_key(header::CONTENT_LENGTH)) {
         fields.insert(header::CONTENT_LENGTH, length.into());

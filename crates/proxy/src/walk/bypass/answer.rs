@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     ask::{Ask, Upgrade},
-    body::{Content, ReplyBody, Unstored},
+    body::{self, Content, ReplyBody, Unstored},
     cache::Worker,
     error::Failure,
     outcome::{Detail, Outcome, bump},
@@ -127,6 +127,7 @@ fn pass_on(
 ) -> Response<ReplyBody> {
     let status = head.status;
     let is_page = page::is_raw_page(ask, status, &head.headers);
+    let announced = body::announced(ask, &head);
     let mut received = Received::new(ask, head, outcome);
     if status == StatusCode::NOT_MODIFIED
         && let Some(tag) = coding::matching_tag_of(ask, &received.fields)
@@ -139,7 +140,11 @@ fn pass_on(
         content
     };
     let content = received.coded(worker, ask, content);
-    let fields = received.fields;
+    let mut fields = received.fields;
+    if matches!(content, Content::Origin(_)) {
+        // Only content that goes out as it came has trailers.
+        fields.extend(announced.map(|names| (header::TRAILER, names)));
+    }
     deliver::finish(
         worker,
         ask,
