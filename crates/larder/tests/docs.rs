@@ -357,7 +357,7 @@ fn each_transcript_comes_out_as_written() {
                         .in_use(&configuration)
                         .replace("127.0.0.1:8080", "127.0.0.1:0")
                         .replace("127.0.0.1:9180", "127.0.0.1:0")
-                        .replace("[shared]\n", "[shared]\ntimeout = \"5s\"\n");
+                        .replace("[shared]\n", "[shared]\ntimeout = \"20s\"\n");
                     if !text.contains("\nadmin = ") {
                         text.insert_str(0, "admin = \"127.0.0.1:0\"\n");
                     }

@@ -87,12 +87,15 @@ fn fill_queue(socket: &Path) -> Vec<Socket> {
 #[test]
 fn all_children_busy_and_the_queue_full() {
     let site = Site::before(PhpFpm::with_settings(1, "listen.backlog = 1"));
-    let larder = site.serve(
-        "",
-        "passive.failures = 0\nretry.attempts = 0\ntimeouts.connect = \"200ms\"",
-    );
+    let config = site.origin("passive.failures = 0\nretry.attempts = 0");
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
     let old = larder.get("/probe/cached.php?age=0").send();
-    let mut busy = larder.get("/probe/wait.php?name=busy").begin();
+    let impatient = format!("{config}timeouts.connect = \"200ms\"\n");
+    reload_as(&larder, &impatient, "2");
+    let patient = site.serve("", "");
+    let mut busy = patient.get("/probe/wait.php?name=busy").begin();
     site.wait_for("busy.begun");
     let queue = fill_queue(&site.php.socket());
     let answer = larder.get("/wp-login.php").send();

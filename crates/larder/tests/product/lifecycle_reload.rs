@@ -316,7 +316,7 @@ fn waiting(origin: &Origin) -> String {
 fn after_a_reload_nobody_waits_for_the_application_that_it_replaced() {
     let redis = Redis::start();
     let shared = format!(
-        "[shared]\nurl = {:?}\ntimeout = \"2s\"\nlease = \"1h\"\n",
+        "[shared]\nurl = {:?}\ntimeout = \"20s\"\nlease = \"1h\"\n",
         redis.url()
     );
     for shared in ["", &shared] {

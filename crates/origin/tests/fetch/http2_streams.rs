@@ -848,8 +848,7 @@ fn what_finds_no_stream_in_time_goes_to_another_server() {
             ..tcp(other.local_addr().unwrap())
         };
         config.servers.push(backup);
-        // Long enough for all that find one.
-        config.timeouts.first_byte = Duration::from_secs(3);
+        config.timeouts.first_byte = LONG;
         let begun = never_ending(busy);
         let origin = Origin::new(config).unwrap();
         let fetch = |method| origin.fetch(request(method, "/", empty()), Context::default());
@@ -862,7 +861,8 @@ fn what_finds_no_stream_in_time_goes_to_another_server() {
             let (_request, mut respond) = accept(other).await;
             respond.send_response(status(204), true).unwrap();
         };
-        let (answer, ()) = tokio::join!(fetch(Method::POST), server);
+        let waits = || origin.report().servers[0].active == MOST_SHARED + 1;
+        let (answer, ()) = tokio::join!(too_late(fetch(Method::POST), waits), server);
         assert_eq!(answer.unwrap().status(), 204);
         assert_eq!(begun.get(), MOST_SHARED, "it was never sent there");
         let report = origin.report();
