@@ -21,7 +21,7 @@ pub mod written;
 mod tests;
 
 pub use fault::{Fault, Faults};
-pub use flags::Flags;
+pub use flags::{Flags, word};
 pub use presets::plain;
 pub use reference::reference;
 pub use schema::schema;

@@ -1,6 +1,5 @@
 //! Reads the arguments that the commands for whole sites share.
 
-use crate::config::value::Wrong;
 use http::{HeaderName, HeaderValue};
 use std::io;
 
@@ -11,12 +10,6 @@ pub fn field(text: &str) -> Result<(HeaderName, HeaderValue), String> {
         Some((name.trim().parse().ok()?, value.trim().parse().ok()?))
     };
     read().ok_or_else(|| "it is no header field; write Name: value".to_owned())
-}
-
-/// Says in one line what is wrong with a value.
-#[allow(clippy::needless_pass_by_value, reason = "an adaptor for map_err")]
-pub fn said(wrong: Wrong) -> String {
-    wrong.to_string()
 }
 
 /// Reads a list of URLs, one a line; skips empty lines and those that begin with `#`.

@@ -3,7 +3,7 @@
 use super::crawling;
 use crate::{
     cli::Ending,
-    config::value::{ServerUrl, Word},
+    config::{value::ServerUrl, word},
     crawl::{fetcher::Manner, frontier::Bounds, stop::Stop},
     publish::{self, Ended, FolderError, Orders, Publisher, Start},
 };
@@ -46,7 +46,7 @@ pub struct Publish {
     #[arg(long)]
     no_follow: bool,
     /// Leave out paths such as '/calendar/*'; may be repeated
-    #[arg(long, value_name = "PATH", value_parser = path)]
+    #[arg(long, value_name = "PATH", value_parser = word::<PathPattern>)]
     exclude: Vec<PathPattern>,
     /// Remove what an earlier run published and this one did not find
     #[arg(long)]
@@ -76,8 +76,7 @@ pub struct Publish {
 }
 
 fn server(text: &str) -> Result<(ServerUrl, String), String> {
-    let url: ServerUrl = text.parse().map_err(crawling::said)?;
-    Ok((url, text.trim_end_matches('/').to_owned()))
+    Ok((word(text)?, text.trim_end_matches('/').to_owned()))
 }
 
 /// Parses a field that may be sent for every page.
@@ -90,10 +89,6 @@ fn field(text: &str) -> Result<(HeaderName, HeaderValue), String> {
         );
     }
     Ok(field)
-}
-
-fn path(text: &str) -> Result<PathPattern, String> {
-    PathPattern::parse(text).map_err(crawling::said)
 }
 
 /// Publishes, and reports the result on `out`. Errors and progress go to `err`.

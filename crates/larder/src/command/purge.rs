@@ -5,7 +5,7 @@ use crate::{
     cli::Ending,
     client,
     command::asking,
-    config::value::{Word, Wrong},
+    config::word,
 };
 use clap::Args;
 use std::{
@@ -27,7 +27,7 @@ pub struct Purge {
     #[arg(long)]
     soft: bool,
     /// Return when all nodes have applied the purge, or fail after this time [default without a value: 12s]
-    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "12s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "12s", value_parser = word::<Duration>)]
     wait: Option<Duration>,
     /// The admin address of the running Larder
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9180", value_parser = asking::admin_address)]
@@ -126,10 +126,6 @@ fn whole(text: &str) -> String {
     } else {
         format!("http://{text}")
     }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    Duration::parse(text).map_err(|Wrong { what, .. }| what)
 }
 
 /// Asks the admin API, and reports on `out` what was purged. If nothing was, or not everywhere, `err` says why.

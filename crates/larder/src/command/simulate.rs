@@ -2,7 +2,7 @@
 
 use crate::{
     cli::Ending,
-    config::value::{Size, Word, Wrong},
+    config::{value::MemorySize, word},
     simulate::{
         Assumptions, Eviction, Failed, Plan, Report, Wanted,
         log::{
@@ -41,10 +41,10 @@ pub struct Simulate {
     #[arg(long, short, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Sizes of the store in memory; lifetimes are compared at the first one
-    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = memory)]
-    memory: Vec<Size>,
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = word::<MemorySize>)]
+    memory: Vec<MemorySize>,
     /// Lifetimes for answers whose lifetime is not in the log; sizes are compared at the first one
-    #[arg(long, value_name = "DURATION,…", value_delimiter = ',', value_parser = duration)]
+    #[arg(long, value_name = "DURATION,…", value_delimiter = ',', value_parser = word::<Duration>)]
     ttl: Vec<Duration>,
     /// Rules of eviction; lifetimes are compared under the first one
     #[arg(long, value_name = "RULE,…", value_delimiter = ',')]
@@ -61,21 +61,6 @@ pub struct Simulate {
     /// No progress bar
     #[arg(long, short)]
     quiet: bool,
-}
-
-/// The server has no store below this size either.
-const LEAST_MEMORY: u64 = 1 << 20;
-
-fn memory(text: &str) -> Result<Size, String> {
-    match Size::parse(text) {
-        Ok(Size(bytes)) if bytes < LEAST_MEMORY => Err("a store has at least 1MiB".to_owned()),
-        Ok(size) => Ok(size),
-        Err(Wrong { what, .. }) => Err(what),
-    }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    Duration::parse(text).map_err(|Wrong { what, .. }| what)
 }
 
 fn format(text: &str) -> Result<Format, String> {

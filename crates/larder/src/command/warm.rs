@@ -3,7 +3,7 @@
 use super::crawling;
 use crate::{
     cli::Ending,
-    config::value::{ServerUrl, Word},
+    config::{value::ServerUrl, word},
     crawl::{fetcher::Manner, stop::Stop},
     warm::{Jitter, Orders, Round, Source, Warmer, next_round, variants},
 };
@@ -39,7 +39,7 @@ pub struct Warm {
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
     /// Send all requests to this cache, whatever their hosts
-    #[arg(long, value_name = "URL", value_parser = server)]
+    #[arg(long, value_name = "URL", value_parser = word::<ServerUrl>)]
     via: Option<ServerUrl>,
     /// A header field of some requests, such as 'Accept-Encoding: gzip'; every URL is fetched with every combination of
     /// the values that are given for a field
@@ -55,19 +55,15 @@ pub struct Warm {
     #[arg(long, value_name = "N", default_value_t = 100)]
     rate: u32,
     /// Repeat until stopped: a round at this interval (a tenth earlier or later)
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = interval)]
     every: Option<Duration>,
     /// Print only errors
     #[arg(long, short)]
     quiet: bool,
 }
 
-fn server(text: &str) -> Result<ServerUrl, String> {
-    text.parse().map_err(crawling::said)
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    match <Duration as Word>::parse(text).map_err(crawling::said)? {
+fn interval(text: &str) -> Result<Duration, String> {
+    match word(text)? {
         every if every < Duration::from_secs(1) => Err("a round a second at most".to_owned()),
         every => Ok(every),
     }

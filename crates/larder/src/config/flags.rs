@@ -49,6 +49,10 @@ fn origin(text: &str) -> Result<ServerUrl, String> {
     word(text)
 }
 
-fn word<T: Word>(text: &str) -> Result<T, String> {
+/// Parses a value of the command line as the configuration does.
+///
+/// # Errors
+/// What is wrong with it and what to write instead, in one line.
+pub fn word<T: Word>(text: &str) -> Result<T, String> {
     T::read(text).map_err(Wrong::in_one_line)
 }

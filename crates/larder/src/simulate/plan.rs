@@ -3,7 +3,7 @@
 use super::urls;
 use crate::config::{
     self, Faults, Flags,
-    value::{ServerUrl, Size, Ttl, Word},
+    value::{MemorySize, ServerUrl, Ttl, Word},
 };
 use proxy::policy::{Policy, Route, Site};
 use std::{collections::HashSet, path::PathBuf, sync::Arc, time::Duration};
@@ -56,7 +56,7 @@ pub struct Wanted {
     /// The configuration to simulate.
     pub config: Option<PathBuf>,
     /// Sizes of the store in memory.
-    pub memory: Vec<Size>,
+    pub memory: Vec<MemorySize>,
     /// Lifetimes.
     pub ttl: Vec<Duration>,
     /// Rules of eviction.

@@ -1,6 +1,6 @@
 //! The flags of `larder bench`.
 
-use crate::config::value::{Word, Wrong};
+use crate::config::word;
 use clap::Args;
 use http::{HeaderName, Method};
 use load::{
@@ -53,22 +53,22 @@ pub(super) struct Shape {
     #[arg(short, long, value_name = "N", value_parser = count)]
     pub(super) users: Option<usize>,
     /// Longest pause of a user between two requests; its length is random
-    #[arg(long, value_name = "DURATION", requires = "users", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", requires = "users", value_parser = word::<Duration>)]
     pub(super) pause: Option<Duration>,
     /// Time within which the users start one after another
-    #[arg(long, value_name = "DURATION", requires = "users", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", requires = "users", value_parser = word::<Duration>)]
     pub(super) ramp: Option<Duration>,
     /// Requests a second, each due at its time whatever the answers do; FROM..TO rises evenly
     #[arg(short, long, value_name = "RATE", conflicts_with = "users", value_parser = rate)]
     pub(super) rate: Option<Rate>,
     /// Length of the run [default: 10s; with --ramp, as long as that; with --requests, 10m at most]
-    #[arg(short, long, value_name = "DURATION", value_parser = duration)]
+    #[arg(short, long, value_name = "DURATION", value_parser = word::<Duration>)]
     pub(super) duration: Option<Duration>,
     /// Number of requests
     #[arg(short = 'n', long, value_name = "N")]
     pub(super) requests: Option<u64>,
     /// Make the same load for this time before the run, and do not count it
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = word::<Duration>)]
     pub(super) warm_up: Option<Duration>,
     /// Highest number of requests a second, whatever the shape [default: no limit for this machine, 1000 for other
     /// machines]
@@ -139,7 +139,7 @@ pub(super) struct Wire {
     #[arg(long)]
     pub(super) no_keep_alive: bool,
     /// Longest time to open a connection, and until an answer is complete
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = word::<Duration>)]
     pub(super) timeout: Duration,
     /// Trust the authorities in this PEM file, and no others
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
@@ -185,10 +185,6 @@ pub(super) struct Outcome {
 pub(super) struct Rate {
     pub(super) from: f64,
     pub(super) to: f64,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    Duration::parse(text).map_err(|Wrong { what, .. }| what)
 }
 
 fn count(text: &str) -> Result<usize, String> {

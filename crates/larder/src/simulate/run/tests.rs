@@ -1,7 +1,6 @@
 //! Compares the results of following a part of the URLs with those of following all.
 
 use super::*;
-use crate::config::value::Size;
 use crate::simulate::{Wanted, log::Format, log::Heed, urls};
 use std::{fmt::Write as _, fs, sync::atomic::Ordering};
 
@@ -34,7 +33,7 @@ fn simulated(log: &str, most_urls: usize) -> Report {
     let path = std::env::temp_dir().join(name);
     fs::write(&path, log).unwrap();
     let wanted = Wanted {
-        memory: vec![Size(8 << 20), Size(32 << 20)],
+        memory: vec!["8MiB".parse().unwrap(), "32MiB".parse().unwrap()],
         ..Wanted::default()
     };
     let plan = Plan {
