@@ -6,7 +6,7 @@ use crate::{
     simulate::{
         Assumptions, Eviction, Failed, Plan, Report, Wanted,
         log::{
-            Format, Heed, Parser,
+            Format, Parser,
             source::{Source, in_order},
         },
         report, simulate,
@@ -96,10 +96,7 @@ pub fn run(
             return Ok(Ending::Refused);
         }
     };
-    let parser = Parser::new(
-        told.format.clone().unwrap_or(Format::Auto),
-        Heed::These(plan.fields()),
-    );
+    let parser = Parser::new(told.format.clone().unwrap_or(Format::Auto), plan.heed());
     let sources = in_order(sources, &parser);
     let assumptions = Assumptions {
         host: told.host.clone(),

@@ -1,11 +1,13 @@
 //! The plan of a simulation: memory sizes, lifetimes and rules of eviction.
 
-use super::urls;
+use super::{log::Heed, urls};
 use crate::config::{
     self, Faults, Flags,
     value::{MemorySize, ServerUrl, Ttl, Word},
 };
+use http::{HeaderName, header};
 use proxy::policy::{Policy, Route, Site};
+use rules::freshness::{ACCEL_EXPIRES, REVERSE_PROXY_TTL};
 use std::{collections::HashSet, path::PathBuf, sync::Arc, time::Duration};
 
 /// A rule of eviction.
@@ -63,6 +65,30 @@ pub struct Wanted {
     pub eviction: Vec<Eviction>,
 }
 
+/// The fields of requests and answers that concern caching on any site.
+const CACHING: [HeaderName; 19] = [
+    header::AUTHORIZATION,
+    header::CACHE_CONTROL,
+    header::CONTENT_TYPE,
+    header::COOKIE,
+    header::HOST,
+    header::IF_MATCH,
+    header::IF_UNMODIFIED_SINCE,
+    header::PRAGMA,
+    header::EXPIRES,
+    header::VARY,
+    header::ETAG,
+    header::LAST_MODIFIED,
+    header::SET_COOKIE,
+    header::AGE,
+    header::DATE,
+    // What an unsafe request invalidates besides its own URL.
+    header::LOCATION,
+    header::CONTENT_LOCATION,
+    ACCEL_EXPIRES,
+    REVERSE_PROXY_TTL,
+];
+
 const SIZES: [u64; 5] = [16 << 20, 64 << 20, 256 << 20, 1 << 30, 4 << 30];
 const LIFETIMES: [u64; 6] = [1, 10, 60, 600, 3600, 86_400];
 
@@ -110,35 +136,24 @@ impl Plan {
         })
     }
 
-    /// The request fields that any site reads, and those that concern caching.
-    pub fn fields(&self) -> HashSet<http::HeaderName> {
-        use http::header::{
-            AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HOST, IF_MATCH,
-            IF_UNMODIFIED_SINCE, PRAGMA,
+    /// The fields of a log that may decide something. Behind a trusted proxy any field may name the client or be part of
+    /// the key, and where users have groups any may be one that no client may send.
+    pub fn heed(&self) -> Heed {
+        let needs_all = |site: &Site| {
+            let mut routes = site.routes.iter();
+            !site.trusted.is_empty() || routes.any(|route| route.policy.user_context.is_some())
         };
-        let mut names = HashSet::from([
-            AUTHORIZATION,
-            CACHE_CONTROL,
-            CONTENT_TYPE,
-            COOKIE,
-            HOST,
-            IF_MATCH,
-            IF_UNMODIFIED_SINCE,
-            PRAGMA,
-        ]);
-        // Response fields that concern caching.
-        names.extend(
-            [
-                "expires",
-                "vary",
-                "etag",
-                "last-modified",
-                "set-cookie",
-                "age",
-                "date",
-            ]
-            .map(http::HeaderName::from_static),
-        );
+        let mut lifetimes = self.lifetimes.iter();
+        if lifetimes.any(|lifetime| needs_all(&lifetime.site)) {
+            Heed::All
+        } else {
+            Heed::These(self.fields())
+        }
+    }
+
+    /// The fields that concern caching on any site, and those that this one names.
+    fn fields(&self) -> HashSet<HeaderName> {
+        let mut names = HashSet::from(CACHING);
         for lifetime in &self.lifetimes {
             names.extend(lifetime.site.targets.iter().cloned());
             for Route {

@@ -511,6 +511,57 @@ fn the_configuration_is_what_the_server_would_do() {
     );
 }
 
+/// What it says of the client counts, in whatever form the log has it.
+#[test]
+fn a_trusted_proxy_names_the_client_in_every_format() {
+    let config = file(
+        "larder.toml",
+        r#"
+        trusted = ["10.0.0.0/8"]
+
+        [[origin]]
+        servers = "http://127.0.0.1:9"
+
+        [defaults]
+        ttl = "60s"
+
+        [[route]]
+        name = "office"
+        client = "192.0.2.0/24"
+        cache = false
+    "#,
+    );
+    let times = || (0..4).map(|second| BEGIN + second);
+    let json = |time| {
+        format!(
+            r#"{{"ts":{time},"remote_addr":"10.0.0.1","http_x_forwarded_for":"192.0.2.7","method":"GET","uri":"/p","status":200,"bytes":10}}"#
+        )
+    };
+    let nginx = |time| format!(r#"10.0.0.1 {time}.000 "GET /p HTTP/1.1" 200 10 192.0.2.7"#);
+    let format = r#"$remote_addr $msec "$request" $status $body_bytes_sent $http_x_forwarded_for"#;
+    let w3c = |time: u64| {
+        let second = time - BEGIN;
+        format!("2025-11-21 02:36:0{second} 10.0.0.1 GET /p 200 10 192.0.2.7")
+    };
+    let columns =
+        "#Fields: date time c-ip cs-method cs-uri-stem sc-status sc-bytes cs(X-Forwarded-For)";
+    for (format, log) in [
+        ("json", times().map(json).collect::<Vec<_>>()),
+        (format, times().map(nginx).collect()),
+        (
+            "w3c",
+            std::iter::once(columns.to_owned())
+                .chain(times().map(w3c))
+                .collect(),
+        ),
+    ] {
+        let log = file("access.log", log.join("\n"));
+        let report = report(&[text(&log), "--format", format, "--config", text(&config)]);
+        assert_eq!(report["requests"], 4, "{format}");
+        assert_eq!(bypassed(&report), [(Some("route"), Some(4))], "{format}");
+    }
+}
+
 /// Persisted queries come so, and others may.
 #[test]
 fn what_a_get_asks_of_a_graphql_service_is_seen() {

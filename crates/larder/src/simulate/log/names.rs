@@ -5,6 +5,9 @@ use http::{HeaderName, header};
 
 /// Returns the meaning of a variable of nginx; `None` if it is of no use here.
 pub(super) fn nginx(variable: &str) -> Option<Meaning> {
+    if variable == "http_x_forwarded_proto" {
+        return Some(Meaning::Tls);
+    }
     if let Some(name) = variable.strip_prefix("http_") {
         return field(name).map(Meaning::RequestField);
     }

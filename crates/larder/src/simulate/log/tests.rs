@@ -267,6 +267,20 @@ fn format_strings() {
 }
 
 #[test]
+fn what_a_proxy_says_in_a_format_string() {
+    let proxied = r#"$msec "$request" $status $http_x_forwarded_proto $http_x_forwarded_for"#;
+    assert_eq!(
+        read(
+            proxied,
+            r#"1763692560.000 "GET /p HTTP/1.1" 200 https 192.0.2.7"#
+        ),
+        [format!(
+            "{AT} - GET https/p 200 >x-forwarded-for: 192.0.2.7"
+        )]
+    );
+}
+
+#[test]
 fn what_is_wrong_with_a_line() {
     for (line, why) in [
         ("hello", Bad::Form),
