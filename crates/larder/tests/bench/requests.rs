@@ -381,6 +381,26 @@ fn a_sitemap_in_a_file_leads_to_files_beside_it_only() {
     assert_eq!(origin.requests("/p"), 4, "nothing else was sent");
 }
 
+/// The bound is that of a list of requests, whatever the sitemap in which it is passed.
+#[test]
+fn sitemaps_with_too_many_pages_are_refused() {
+    let origin = origin();
+    let one = "<sitemap><loc>http://a.example/one.xml</loc></sitemap>".repeat(21);
+    let map = file(
+        "sitemap.xml",
+        &format!("<sitemapindex>{one}</sitemapindex>"),
+    );
+    let pages = "<url><loc>http://a/</loc></url>".repeat(48_000);
+    let one = format!("<urlset>{pages}</urlset>");
+    std::fs::write(map.with_file_name("one.xml"), one).expect("a file");
+    let path = map.display().to_string();
+    let finished = bench(&[&origin.url(), "-n", "4", "--sitemap", &path]).run();
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    let told = "one.xml: with this one there are more than 1000000 pages";
+    assert!(finished.stderr.contains(told), "{}", finished.stderr);
+    assert_eq!(origin.all().len(), 0);
+}
+
 #[test]
 fn a_terminal_is_told_nothing_that_it_would_obey() {
     let origin = origin();

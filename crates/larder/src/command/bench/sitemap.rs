@@ -28,7 +28,7 @@ const MOST_SITEMAPS: usize = 100;
 const LARGEST_SITEMAP: u64 = 50 << 20;
 
 /// Returns the pages of a sitemap, at the server that is measured (or at their own servers, if none was named). The
-/// sitemaps that it names are taken from the same source.
+/// sitemaps that it names are taken from the same source. There are as many pages as a list may have requests, at most.
 ///
 /// # Errors
 /// What is wrong, for a person.
@@ -46,7 +46,7 @@ pub(super) fn pages(
         // The text may come from a server.
         let failed = |what: String| Refusal::Refused(format!("{}: {what}", name.escape_debug()));
         read += 1;
-        if read > MOST_SITEMAPS || lines.len() > list::MOST {
+        if read > MOST_SITEMAPS {
             return Err(failed(format!("more than {MOST_SITEMAPS} sitemaps")));
         }
         let text = source.text(&name, tls, within).map_err(failed)?;
@@ -58,6 +58,12 @@ pub(super) fn pages(
             let base = base.unwrap_or(&url.base).clone();
             let target = url.target;
             lines.push(plain(Wanted::Url(Url { base, target })));
+        }
+        if lines.len() > list::MOST {
+            let most = list::MOST;
+            return Err(failed(format!(
+                "with this one there are more than {most} pages"
+            )));
         }
     }
     Ok(lines)
