@@ -96,31 +96,45 @@ pub fn run(warm: Warm, out: &mut impl Write, err: &mut impl Write) -> io::Result
             },
             quiet,
         });
-        loop {
-            let began = Instant::now();
-            let source = match lists.read() {
-                Ok(source) => source,
-                Err(what) => {
-                    writeln!(err, "larder: {what}")?;
-                    return Ok(Ending::Refused);
-                }
-            };
+        let Some(source) = read(&mut lists, err)? else {
+            return Ok(Ending::Refused);
+        };
+        let Some(every) = every else {
             let round = warmer.round(&source, &mut stop).await;
             tell(&round, quiet, out)?;
-            let Some(every) = every else {
-                let wrong = round.is_wrong || round.stopped;
-                return Ok(if wrong { Ending::Refused } else { Ending::Done });
-            };
-            if round.stopped {
-                return Ok(Ending::Done);
+            let wrong = round.is_wrong || round.stopped;
+            return Ok(if wrong { Ending::Refused } else { Ending::Done });
+        };
+        let mut source = Some(source);
+        loop {
+            let began = Instant::now();
+            if let Some(source) = &source {
+                let round = warmer.round(source, &mut stop).await;
+                tell(&round, quiet, out)?;
+                if round.stopped {
+                    return Ok(Ending::Done);
+                }
             }
             let next = next_round(every, began.elapsed(), Jitter::random());
             tokio::select! {
                 () = sleep_until(began + next) => {}
                 () = stop.told() => return Ok(Ending::Done),
             }
+            // A list that cannot be read now may be there for the next round.
+            source = read(&mut lists, err)?;
         }
     })
+}
+
+/// Reads the lists. If one cannot be read, `err` says so.
+fn read(lists: &mut Lists, err: &mut impl Write) -> io::Result<Option<Source>> {
+    match lists.read() {
+        Ok(source) => Ok(Some(source)),
+        Err(what) => {
+            writeln!(err, "larder: {what}")?;
+            Ok(None)
+        }
+    }
 }
 
 fn tell(round: &Round, quiet: bool, out: &mut impl Write) -> io::Result<()> {

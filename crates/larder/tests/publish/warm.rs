@@ -2,7 +2,11 @@
 
 use crate::common::{BINARY, tcp};
 use flate2::{Compression, read::GzEncoder};
-use std::{fs, io::Read};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    process::Stdio,
+};
 use testkit::{Command, Finished, Gate, Larder, Origin, Reply, scratch_dir, wait_until};
 
 fn cached() -> (Origin, Larder) {
@@ -253,6 +257,39 @@ fn on_a_schedule_it_goes_on_until_told_to_stop() {
         .args(["warm", "--every", "0s", &url])
         .run();
     assert_eq!(done.code, Some(2));
+}
+
+#[test]
+fn a_list_that_is_missing_at_one_moment_costs_its_rounds_and_no_others() {
+    let (origin, larder) = cached();
+    origin.reply("/", Reply::ok().cache("no-store").body("x"));
+    let file = scratch_dir().join("urls");
+    let list =
+        || fs::write(&file, format!("http://{}/\n", tcp(&larder.address()))).expect("a file");
+    list();
+    let path = file.display().to_string();
+    let mut child = std::process::Command::new(BINARY)
+        .args(["warm", "--quiet", "--every", "1s", "--file", &path])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary");
+    origin.wait_requests("/", 1);
+    fs::remove_file(&file).expect("the list");
+    let mut told = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let line = told.next().expect("a line").expect("text");
+    assert_eq!(
+        line,
+        format!("larder: {path}: No such file or directory (os error 2)")
+    );
+    let before = origin.requests("/");
+    list();
+    origin.wait_requests("/", before + 1);
+    let line = format!("kill -TERM {}", child.id());
+    let sent = std::process::Command::new("sh")
+        .args(["-c", &line])
+        .status();
+    assert!(sent.is_ok_and(|sent| sent.success()));
+    assert_eq!(child.wait().expect("its end").code(), Some(0));
 }
 
 #[test]
