@@ -1,6 +1,6 @@
 //! `larder publish`: writes a site as files.
 
-use super::crawling;
+use super::{asking, crawling};
 use crate::{
     cli::Ending,
     config::{value::ServerUrl, word},
@@ -53,7 +53,7 @@ pub struct Publish {
     prune: bool,
     /// Afterwards, publish again what is purged at the Larder with this admin address, until stopped [default without a
     /// value: 127.0.0.1:9180]
-    #[arg(long, value_name = "ADMIN", num_args = 0..=1, default_missing_value = "127.0.0.1:9180")]
+    #[arg(long, value_name = "ADMIN", num_args = 0..=1, default_missing_value = "127.0.0.1:9180", value_parser = asking::admin_address)]
     watch_purges: Option<SocketAddr>,
     /// Highest number of pages
     #[arg(long = "pages", value_name = "N", default_value_t = 10_000)]

@@ -301,7 +301,8 @@ fn an_expression_matches_keys_with_some_of_the_parameters() {
 fn it_waits_for_a_larder_that_is_not_there_yet() {
     let site = Site::new(&[("/", &[])]);
     let admin = format!("127.0.0.1:{}", free_port());
-    let watching = site.start(&["--watch-purges", &admin]);
+    // As with the other commands, it may be a URL.
+    let watching = site.start(&["--watch-purges", &format!("http://{admin}")]);
     let larder = Command::new(BINARY)
         .args([
             "serve",
