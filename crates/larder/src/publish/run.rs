@@ -13,6 +13,7 @@ use crate::crawl::{
     stop::Stop,
 };
 use bytes::Bytes;
+use origin::config::Address;
 use proxy::policy::PathPattern;
 use std::{
     cell::RefCell,
@@ -99,11 +100,9 @@ impl Publisher {
     /// # Errors
     /// See [`StartError`].
     pub fn open(orders: Orders, start: &Start) -> Result<Rc<Self>, StartError> {
-        let at = orders.from.address.to_string();
-        let at = if at.starts_with("unix:") {
-            "localhost".to_owned()
-        } else {
-            at
+        let at = match &orders.from.address {
+            Address::Unix(_) => "localhost".to_owned(),
+            address @ Address::Tcp { .. } => address.to_string(),
         };
         let site = Site::new(&at, orders.host.as_deref());
         let site = site.ok_or_else(|| StartError::Host(orders.host.clone().unwrap_or(at)))?;
