@@ -35,6 +35,36 @@ pub struct Manner {
     pub rate: u32,
 }
 
+/// Why there is no content.
+#[derive(Debug, thiserror::Error)]
+pub enum ContentError {
+    /// There is no answer.
+    #[error(transparent)]
+    Fetch(#[from] Error),
+    /// The answer has another status than 200.
+    #[error("status {0}")]
+    Status(StatusCode),
+    /// The body is too large or incomplete.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+}
+
+impl ContentError {
+    /// Whether another attempt makes sense.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Fetch(_) | Self::Body(BodyError::Fetch(_)) => true,
+            Self::Status(status) => may_pass(*status),
+            Self::Body(BodyError::TooLarge(_)) => false,
+        }
+    }
+}
+
+/// Whether a status is one of failures that may be over at the next attempt.
+pub fn may_pass(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 408 | 425 | 429 | 500..)
+}
+
 /// Why a body is not complete.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
@@ -128,15 +158,18 @@ impl Fetcher {
     /// Returns the content of `target`, at most `most` bytes.
     ///
     /// # Errors
-    /// Why there is none, in words: no answer, a status other than 200, or an incomplete body.
-    pub async fn content(&self, host: &str, target: &str, most: usize) -> Result<Bytes, String> {
-        let asked = self.get(host, target, &HeaderMap::new()).await;
-        let response = asked.map_err(|error| error.to_string())?;
-        if response.status() != StatusCode::OK {
-            return Err(format!("status {}", response.status()));
+    /// See [`ContentError`].
+    pub async fn content(
+        &self,
+        host: &str,
+        target: &str,
+        most: usize,
+    ) -> Result<Bytes, ContentError> {
+        let response = self.get(host, target, &HeaderMap::new()).await?;
+        match response.status() {
+            StatusCode::OK => Ok(whole(response.into_body(), most).await?),
+            status => Err(ContentError::Status(status)),
         }
-        let content = whole(response.into_body(), most).await;
-        content.map_err(|error| error.to_string())
     }
 }
 

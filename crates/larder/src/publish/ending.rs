@@ -89,6 +89,7 @@ impl Publisher {
             stopped,
             incomplete,
             failed: under.failed,
+            sitemaps_failed: under.sitemaps_failed,
         })
     }
 

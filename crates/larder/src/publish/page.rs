@@ -10,7 +10,7 @@ use super::{
     outcome::{Outcome, Refused},
     said::{self, Document},
 };
-use crate::crawl::{frontier::Found, links, site::Leads, style};
+use crate::crawl::{fetcher::may_pass, frontier::Found, links, site::Leads, style};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, header};
 use http_body_util::BodyExt;
@@ -101,7 +101,7 @@ impl Publisher {
             }
             301 | 302 | 303 | 307 | 308 => self.redirect(target, &fields, response).await,
             404 | 410 => Ok(Read::bare(Outcome::Missing(status))),
-            408 | 425 | 429 | 500.. => Ok(Read::bare(Outcome::Failed(format!("status {status}")))),
+            _ if may_pass(status) => Ok(Read::bare(Outcome::Failed(format!("status {status}")))),
             _ => Ok(Read::bare(Outcome::Refused(Refused::Status(status)))),
         }
     }

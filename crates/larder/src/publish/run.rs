@@ -16,8 +16,8 @@ use bytes::Bytes;
 use origin::config::Address;
 use proxy::policy::PathPattern;
 use std::{
-    cell::RefCell,
-    collections::HashSet,
+    cell::{Cell, RefCell},
+    collections::{HashMap, HashSet},
     rc::Rc,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
@@ -73,6 +73,8 @@ pub struct Ended {
     pub incomplete: bool,
     /// Pages that could not be fetched or written; another attempt makes sense.
     pub failed: Vec<String>,
+    /// How many sitemaps could not be fetched; another attempt makes sense.
+    pub sitemaps_failed: usize,
 }
 
 /// The state of a run.
@@ -86,6 +88,7 @@ pub(super) struct Under {
     pub(super) too_long: usize,
     pub(super) incomplete: bool,
     pub(super) failed: Vec<String>,
+    pub(super) sitemaps_failed: usize,
     pub(super) reached: HashSet<String>,
     /// Published pages that the application does not give any more, or that are left out by now.
     pub(super) lost: Vec<String>,
@@ -148,15 +151,18 @@ impl Publisher {
             }
         };
         let mut tasks = JoinSet::new();
+        let mut under_way = HashMap::new();
         let mut stopped = false;
         loop {
             while tasks.len() < self.concurrency
                 && let Some(found) = under.frontier.take()
             {
-                tasks.spawn_local(self.clone().take(found, under.fresh));
+                let target = found.target.clone();
+                let task = tasks.spawn_local(self.clone().take(found, under.fresh));
+                under_way.insert(task.id(), target);
             }
             let joined = tokio::select! {
-                joined = tasks.join_next() => joined,
+                joined = tasks.join_next_with_id() => joined,
                 () = stop.told() => {
                     stopped = true;
                     break;
@@ -164,9 +170,14 @@ impl Publisher {
             };
             match joined {
                 None => break,
-                Some(Ok(taken)) => self.note(&mut under, taken?),
+                Some(Ok((task, taken))) => {
+                    under_way.remove(&task);
+                    self.note(&mut under, taken?);
+                }
                 Some(Err(error)) => {
                     under.incomplete = true;
+                    let target = under_way.remove(&error.id());
+                    under.failed.extend(target.map(|target| target.to_string()));
                     self.show.problem(&format!("a fetch ended early: {error}"));
                 }
             }
@@ -192,6 +203,7 @@ impl Publisher {
             too_long: 0,
             incomplete: false,
             failed: Vec::new(),
+            sitemaps_failed: 0,
             reached: HashSet::new(),
             lost: Vec::new(),
             purged: start.purged.iter().cloned().collect(),
@@ -207,8 +219,10 @@ impl Publisher {
             }
         }
         if !start.sitemaps.is_empty() {
-            let listed =
-                collect::listed(start.sitemaps.clone(), async |url| self.sitemap(url).await).await;
+            let failed = Cell::new(0);
+            let get = async |url: &str| self.sitemap(url, &failed).await;
+            let listed = collect::listed(start.sitemaps.clone(), get).await;
+            under.sitemaps_failed = failed.get();
             for problem in listed.problems {
                 under.incomplete = true;
                 self.show.problem(&problem);
@@ -246,13 +260,18 @@ impl Publisher {
         }
     }
 
-    async fn sitemap(&self, url: &str) -> Result<Bytes, String> {
+    /// Fetches a sitemap. Counts those that failed and that another attempt may bring.
+    async fn sitemap(&self, url: &str, failed: &Cell<usize>) -> Result<Bytes, String> {
         let Leads::Here(target) = self.site.leads("/", url.as_bytes()) else {
             return Err("it is not on this site".to_owned());
         };
-        self.fetcher
-            .content(self.site.host(), &target, sitemap::LARGEST)
-            .await
+        let content = self
+            .fetcher
+            .content(self.site.host(), &target, sitemap::LARGEST);
+        content.await.map_err(|error| {
+            failed.set(failed.get() + usize::from(error.may_pass()));
+            error.to_string()
+        })
     }
 
     pub(super) fn is_excluded(&self, target: &str) -> bool {

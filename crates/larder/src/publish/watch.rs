@@ -208,6 +208,7 @@ impl Watch<'_> {
             tally,
             stopped,
             failed,
+            sitemaps_failed,
             ..
         } = self.publisher.run(&start, stop).await?;
         if stopped {
@@ -218,9 +219,10 @@ impl Watch<'_> {
         let left = Progress {
             cursor: self.progress.cursor.clone(),
             pending: failed.into_iter().collect(),
-            everything: false,
+            // A sitemap may name pages that nothing else leads to.
+            everything: everything && sitemaps_failed > 0,
         };
-        if left.pending.is_empty() {
+        if !left.is_due() {
             self.delay = FIRST;
         }
         if left != self.progress {

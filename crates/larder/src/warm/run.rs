@@ -156,9 +156,8 @@ impl Warmer {
         let address = Address::parse(url).map_err(|bad| bad.to_string())?;
         let fetcher = self.fetcher(&address)?;
         self.pace.turn().await;
-        fetcher
-            .content(&address.host, &address.target, sitemap::LARGEST)
-            .await
+        let content = fetcher.content(&address.host, &address.target, sitemap::LARGEST);
+        content.await.map_err(|error| error.to_string())
     }
 
     async fn fetch(

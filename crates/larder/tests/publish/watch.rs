@@ -193,6 +193,24 @@ fn what_fails_stays_pending() {
     drop(watching);
 }
 
+/// It may name pages that nothing else leads to. One that is not there is not waited for.
+#[test]
+fn everything_stays_pending_while_a_sitemap_cannot_be_fetched() {
+    let (site, larder) = cached(&[("/", &[]), ("/a", &[])]);
+    let listed = "<urlset><url><loc>/a</loc></url></urlset>";
+    site.origin
+        .on("/sitemap.xml", move |request| match request.nth {
+            1 => Reply::status(503),
+            _ => Reply::ok().body(listed),
+        });
+    let sitemaps = ["--sitemap", "/sitemap.xml", "--sitemap", "/none.xml", "/"];
+    let watching = watch(&site, &larder, &sitemaps);
+    wait_text(&site, "a.html", "");
+    wait_idle(&site);
+    assert_eq!(site.origin.requests("/none.xml"), 2);
+    drop(watching);
+}
+
 #[test]
 fn a_page_that_is_gone_goes_when_asked_for() {
     let (site, larder) = cached(&[("/", &["/a", "/b"]), ("/a", &[]), ("/b", &[])]);
