@@ -262,12 +262,9 @@ fn hex(digits: &[u8]) -> Option<u8> {
 /// Whether the client accepts this language (RFC 9110 section 12.5.4), by its own name or by a more specific one.
 fn lists(list: &str, language: &str) -> bool {
     list.split(',').any(|member| {
-        let (range, weight) = member.split_once(';').unwrap_or((member, ""));
-        let refused = weight
-            .trim()
-            .strip_prefix("q=")
-            .is_some_and(|weight| weight.trim_end_matches(['0', '.']).is_empty());
-        let range = range.trim();
+        let mut parts = member.split(';');
+        let range = parts.next().unwrap_or_default().trim();
+        let refused = parts.any(is_no_weight);
         let same = range.eq_ignore_ascii_case(language);
         let kind = range
             .split_at_checked(language.len())
@@ -276,6 +273,13 @@ fn lists(list: &str, language: &str) -> bool {
             });
         !refused && !language.is_empty() && (same || kind)
     })
+}
+
+/// Whether a parameter is the weight zero: not acceptable (RFC 9110 section 12.4.2).
+fn is_no_weight(parameter: &str) -> bool {
+    let (name, weight) = parameter.split_once('=').unwrap_or((parameter, "1"));
+    let is_zero = weight.trim().trim_end_matches(['0', '.']).is_empty();
+    name.trim().eq_ignore_ascii_case("q") && is_zero
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ impl Request for TestRequest {
     }
 }
 
+const LANGUAGES: &str = "de-AT, en;q=0.5, fr;q=0.0, it ; Q=0, nl;x=1;q=0, sv;x=0;q=0.1";
+
 #[test]
 fn variables_have_the_values_of_the_request() {
     let request = TestRequest {
@@ -32,7 +34,7 @@ fn variables_have_the_values_of_the_request() {
             ("cookie", "one=1; two=a=b ;  one=3; three="),
             ("referer", "http://r/"),
             ("user-agent", "Agent/1"),
-            ("accept-language", "de-AT, en;q=0.5, fr;q=0.0"),
+            ("accept-language", LANGUAGES),
         ],
     };
     let table = [
@@ -53,11 +55,15 @@ fn variables_have_the_values_of_the_request() {
         ("$(HTTP_USER_AGENT{browser}|?)", "OTHER"),
         ("$(HTTP_USER_AGENT{version})", "1"),
         ("$(HTTP_USER_AGENT{engine}|?)", "?"),
-        ("$(HTTP_ACCEPT_LANGUAGE)", "de-AT, en;q=0.5, fr;q=0.0"),
+        ("$(HTTP_ACCEPT_LANGUAGE)", LANGUAGES),
         ("$(HTTP_ACCEPT_LANGUAGE{de})", "true"),
         ("$(HTTP_ACCEPT_LANGUAGE{en})", "true"),
         ("$(HTTP_ACCEPT_LANGUAGE{fr})", "false"),
         ("$(HTTP_ACCEPT_LANGUAGE{e})", "false"),
+        // The name of a weight may be in either case, and behind others.
+        ("$(HTTP_ACCEPT_LANGUAGE{it})", "false"),
+        ("$(HTTP_ACCEPT_LANGUAGE{nl})", "false"),
+        ("$(HTTP_ACCEPT_LANGUAGE{sv})", "true"),
         ("$(HTTP_AUTHORIZATION)", ""),
     ];
     for (text, expected) in table {
