@@ -38,8 +38,8 @@ enum Operator {
     AtMost,
     Greater,
     AtLeast,
-    /// Contains; ignores case if `true`.
-    Has(bool),
+    Has,
+    HasIgnoringCase,
 }
 
 /// Longer spellings come first.
@@ -50,8 +50,8 @@ const OPERATORS: [(&str, Operator); 8] = [
     (">=", Operator::AtLeast),
     ("<", Operator::Less),
     (">", Operator::Greater),
-    ("has_i ", Operator::Has(true)),
-    ("has ", Operator::Has(false)),
+    ("has_i ", Operator::HasIgnoringCase),
+    ("has ", Operator::Has),
 ];
 
 impl Expression {
@@ -134,8 +134,8 @@ impl Operator {
             Self::AtMost => order(left, right).is_le(),
             Self::Greater => order(left, right).is_gt(),
             Self::AtLeast => order(left, right).is_ge(),
-            Self::Has(false) => left.contains(right),
-            Self::Has(true) => left.to_lowercase().contains(&right.to_lowercase()),
+            Self::Has => left.contains(right),
+            Self::HasIgnoringCase => left.to_lowercase().contains(&right.to_lowercase()),
         }
     }
 }

@@ -21,6 +21,15 @@ pub use draft::Draft;
 pub use error::{Blocked, FolderError, PlaceError};
 pub use own::open_own;
 
+/// Whose the file of a name is, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Ours: it may be replaced.
+    Ours,
+    /// Somebody else's: it is not touched.
+    Others,
+}
+
 /// The folder, held by this process alone.
 #[derive(Debug)]
 pub struct Folder {
@@ -112,7 +121,7 @@ impl Folder {
     ///
     /// # Errors
     /// The name cannot be written.
-    pub fn is_free(&self, name: &str, is_ours: bool) -> Result<(), Blocked> {
+    pub fn is_free(&self, name: &str, whose: Whose) -> Result<(), Blocked> {
         for (at, _) in name.match_indices('/') {
             let folder = self.path(name.get(..at).unwrap_or_default());
             match fs::symlink_metadata(&folder) {
@@ -123,19 +132,18 @@ impl Folder {
         }
         let path = self.path(name);
         match fs::symlink_metadata(&path) {
-            Ok(found) if !found.is_file() || !is_ours => Err(Blocked::Foreign(path)),
+            Ok(found) if !found.is_file() || whose == Whose::Others => Err(Blocked::Foreign(path)),
             _ => Ok(()),
         }
     }
 
-    /// Puts a draft that is on disk (`Draft::sync`) in its place, atomically. `is_ours` means that an existing file may
-    /// be replaced.
+    /// Puts a draft that is on disk (`Draft::sync`) in its place, atomically.
     ///
     /// # Errors
     /// See `PlaceError`; an existing file stays.
-    pub fn place(&self, draft: &Draft, name: &str, is_ours: bool) -> Result<(), PlaceError> {
+    pub fn place(&self, draft: &Draft, name: &str, whose: Whose) -> Result<(), PlaceError> {
         let _moving = lock(&self.moving);
-        self.is_free(name, is_ours)?;
+        self.is_free(name, whose)?;
         for (at, _) in name.match_indices('/') {
             let folder = self.path(name.get(..at).unwrap_or_default());
             if !is_folder(&folder) {
@@ -172,7 +180,7 @@ impl Folder {
         let _moving = lock(&self.moving);
         let path = self.path(name);
         match fs::symlink_metadata(&path) {
-            Ok(found) if found.is_file() && self.is_free(name, true).is_ok() => {}
+            Ok(found) if found.is_file() && self.is_free(name, Whose::Ours).is_ok() => {}
             // Already removed, or a file of somebody else.
             _ => return Ok(()),
         }

@@ -2,7 +2,7 @@
 
 use super::{
     FolderError, Publisher,
-    folder::{Draft, PlaceError},
+    folder::{Draft, PlaceError, Whose},
     manifest::Page,
     name,
     outcome::Outcome,
@@ -17,13 +17,17 @@ impl Publisher {
         draft: Draft,
         mut page: Page,
     ) -> Result<Outcome, FolderError> {
-        let (file, old, is_ours) = {
+        let (file, old, whose) = {
             let mut book = self.book.borrow_mut();
             let disposition = page.fields.get("content-disposition").map(String::as_str);
             let kind = name::told(page.kind.as_deref(), disposition);
             let file = book.names.choose(target, kind);
-            let is_ours = book.files.contains(&file);
-            (file, book.pages.get(target).cloned(), is_ours)
+            let whose = if book.files.contains(&file) {
+                Whose::Ours
+            } else {
+                Whose::Others
+            };
+            (file, book.pages.get(target).cloned(), whose)
         };
         page.file = Some(file.clone());
         let was_there = old.as_ref().is_some_and(|old| old.file.is_some());
@@ -44,10 +48,10 @@ impl Publisher {
                 }
                 return Ok(true);
             }
-            folder.is_free(&name, is_ours)?;
+            folder.is_free(&name, whose)?;
             draft.sync()?;
             journal.page(&of, &written)?;
-            folder.place(&draft, &name, is_ours)?;
+            folder.place(&draft, &name, whose)?;
             Ok::<_, PlaceError>(false)
         });
         let outcome = match placed.await {

@@ -14,7 +14,7 @@ fn files_come_and_go_in_one_folder_at_the_same_time() {
         let name = format!("news/{round}/{number}");
         let draft = folder.draft()?;
         together.wait();
-        folder.place(&draft, &name, false)?;
+        folder.place(&draft, &name, Whose::Others)?;
         folder.remove(&name).map_err(PlaceError::from)
     };
     thread::scope(|scope| {

@@ -9,14 +9,23 @@ use super::{
 use http::header;
 use std::net::IpAddr;
 
+/// How a part is written.
+#[derive(Clone, Copy)]
+enum Form {
+    /// In quotes.
+    Quoted,
+    /// Up to the next space.
+    Bare,
+}
+
 /// The parts after the bytes, in order; a line may end before any of them.
-const TAIL: [(Meaning, bool); 6] = [
-    (Meaning::RequestField(header::REFERER), true),
-    (Meaning::RequestField(header::USER_AGENT), true),
-    (Meaning::Answered, true),
-    (Meaning::Reason, true),
-    (Meaning::OriginTime(Unit::Seconds), false),
-    (Meaning::Took(Unit::Seconds), false),
+const TAIL: [(Meaning, Form); 6] = [
+    (Meaning::RequestField(header::REFERER), Form::Quoted),
+    (Meaning::RequestField(header::USER_AGENT), Form::Quoted),
+    (Meaning::Answered, Form::Quoted),
+    (Meaning::Reason, Form::Quoted),
+    (Meaning::OriginTime(Unit::Seconds), Form::Bare),
+    (Meaning::Took(Unit::Seconds), Form::Bare),
 ];
 
 /// Parses a line: `client ident user [time] "request" status bytes`, and as much of the tail as there is. The host may
@@ -55,8 +64,8 @@ pub fn parse<'a>(line: &'a [u8], heed: &Heed) -> Result<Line<'a>, Bad> {
     read.put(&Meaning::Request, unescaped(request), heed)?;
     read.put(&Meaning::Status, status.into(), heed)?;
     read.put(&Meaning::Bytes, bytes.into(), heed)?;
-    for (meaning, quoted) in &TAIL {
-        let Some((text, after)) = piece(rest, *quoted) else {
+    for (meaning, form) in &TAIL {
+        let Some((text, after)) = piece(rest, *form) else {
             break;
         };
         // Servers append what they like: only text that begins as Larder's does is taken for Larder's.
@@ -120,16 +129,18 @@ fn without_port(host: &[u8]) -> (&[u8], &[u8]) {
     colon.unwrap_or((host, b""))
 }
 
-/// Returns the next piece, in quotes or up to the next space.
-fn piece(rest: &[u8], quoted: bool) -> Option<(&[u8], &[u8])> {
+/// Returns the next piece, and the rest.
+fn piece(rest: &[u8], form: Form) -> Option<(&[u8], &[u8])> {
     if rest.is_empty() {
         return None;
     }
-    if !quoted {
-        return until(rest, b" ").or(Some((rest, &[])));
+    match form {
+        Form::Bare => until(rest, b" ").or(Some((rest, &[]))),
+        Form::Quoted => {
+            let (text, after) = until(rest.strip_prefix(b"\"")?, b"\"")?;
+            Some((text, after.strip_prefix(b" ").unwrap_or(after)))
+        }
     }
-    let (text, after) = until(rest.strip_prefix(b"\"")?, b"\"")?;
-    Some((text, after.strip_prefix(b" ").unwrap_or(after)))
 }
 
 /// Whether `word` is one of the words in Larder's access log.

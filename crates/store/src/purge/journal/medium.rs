@@ -35,7 +35,7 @@ impl OneFile {
     /// Opens or creates the file.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let io = |error| OpenError::Io(path.to_owned(), error);
-        let file = open_file(path, false).map_err(io)?;
+        let file = options().truncate(false).open(path).map_err(io)?;
         let file = Locked::try_new(file).map_err(|error| match error {
             TryLockError::WouldBlock => OpenError::InUse(path.to_owned()),
             TryLockError::Error(error) => io(error),
@@ -47,7 +47,7 @@ impl OneFile {
     }
 
     fn put(&mut self, new: &Path, bytes: &[u8]) -> io::Result<()> {
-        let mut file = Locked::try_new(open_file(new, true)?)?;
+        let mut file = Locked::try_new(options().truncate(true).open(new)?)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(new, &self.path)?;
@@ -56,13 +56,11 @@ impl OneFile {
     }
 }
 
-fn open_file(path: &Path, empty: bool) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(empty)
-        .open(path)
+/// How a file is opened, or created, to be read and written.
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true);
+    options
 }
 
 impl Medium for OneFile {
