@@ -69,37 +69,39 @@ pub fn covered<'a>(
             if !named.is_sure && pattern.expressions().any(needs_host) {
                 return Covered::Everything;
             }
-            by(&|target, page| {
-                let tags = page.tags.join(",");
-                let kind = page.kind.as_deref().unwrap_or_default();
-                let is = |scheme: &str, target: &str| {
-                    let host = named.site.host();
-                    let url = format!("{scheme}://{host}{target}");
-                    let souin = Address {
-                        scheme,
-                        host,
-                        target,
-                    };
-                    let souin = souin.souin();
-                    pattern.matches(|on| match on {
-                        On::Url => &url,
-                        On::Host => host,
-                        On::Target => target,
-                        On::ContentType => kind,
-                        On::Tags => &tags,
-                        On::Souin => &souin,
-                        // Published files come from no pool of servers.
-                        On::Pool => "",
-                    })
-                };
-                let any = |target: &str| is("http", target) || is("https", target);
-                if needs_target(pattern) {
-                    is_keyed(target, any)
-                } else {
-                    any(target)
-                }
-            })
+            by(&|target, page| by_pattern(pattern, named.site.host(), target, page))
         }
+    }
+}
+
+/// Whether `pattern` matches a page of `host`.
+fn by_pattern(pattern: &Pattern, host: &str, target: &str, page: &Page) -> bool {
+    let tags = page.tags.join(",");
+    let kind = page.kind.as_deref().unwrap_or_default();
+    let is = |scheme: &str, target: &str| {
+        let url = format!("{scheme}://{host}{target}");
+        let souin = Address {
+            scheme,
+            host,
+            target,
+        };
+        let souin = souin.souin();
+        pattern.matches(|on| match on {
+            On::Url => &url,
+            On::Host => host,
+            On::Target => target,
+            On::ContentType => kind,
+            On::Tags => &tags,
+            On::Souin => &souin,
+            // Published files come from no pool of servers.
+            On::Pool => "",
+        })
+    };
+    let any = |target: &str| is("http", target) || is("https", target);
+    if needs_target(pattern) {
+        is_keyed(target, any)
+    } else {
+        any(target)
     }
 }
 
