@@ -1,4 +1,7 @@
-use super::{view::SOURCES, *};
+use super::{
+    view::{SOURCES, number},
+    *,
+};
 use crate::{Parts, purge::Log, sample};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
@@ -38,6 +41,13 @@ fn facts() -> impl Strategy<Value = Facts> {
             is_weakly_known: flags[4],
         },
     )
+}
+
+#[test]
+fn each_source_has_the_number_by_which_it_is_found_again() {
+    for (index, source) in SOURCES.iter().enumerate() {
+        assert_eq!(usize::from(number(*source)), index, "{source:?}");
+    }
 }
 
 fn fields() -> impl Strategy<Value = HeaderMap> {

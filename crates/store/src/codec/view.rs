@@ -25,7 +25,7 @@ const WEAKLY_KNOWN: u16 = 256;
 /// All of the above.
 const KNOWN: u16 = 511;
 
-/// The sources of lifetimes. On disk, each is its index here. The list may only grow.
+/// The sources of lifetimes. On disk, each is its index here, which is its [`number`]. The list may only grow.
 pub(super) const SOURCES: [LifetimeSource; 12] = [
     LifetimeSource::Override,
     LifetimeSource::Targeted,
@@ -40,6 +40,24 @@ pub(super) const SOURCES: [LifetimeSource; 12] = [
     LifetimeSource::SoftPurge,
     LifetimeSource::ClockSetBack,
 ];
+
+/// Returns the number of a source on disk.
+pub(super) const fn number(source: LifetimeSource) -> u8 {
+    match source {
+        LifetimeSource::Override => 0,
+        LifetimeSource::Targeted => 1,
+        LifetimeSource::SMaxAge => 2,
+        LifetimeSource::MaxAge => 3,
+        LifetimeSource::Expires => 4,
+        LifetimeSource::Default => 5,
+        LifetimeSource::Heuristic => 6,
+        LifetimeSource::None => 7,
+        LifetimeSource::ReverseProxyTtl => 8,
+        LifetimeSource::AccelExpires => 9,
+        LifetimeSource::SoftPurge => 10,
+        LifetimeSource::ClockSetBack => 11,
+    }
+}
 
 /// A head that was read. Its large pieces stay where they lie.
 pub(crate) struct View<'a> {
@@ -122,8 +140,7 @@ pub(super) fn write_facts(out: &mut Out, facts: &Facts, beside: Beside) {
     ];
     let set = flags.iter().filter(|(is_set, _)| *is_set);
     out.u16(set.fold(0, |all, (_, flag)| all | flag));
-    let source = SOURCES.iter().position(|source| *source == facts.source);
-    out.u8(source.unwrap_or(SOURCES.len() - 1) as u8);
+    out.u8(number(facts.source));
     out.u64(facts.response_time.as_millis());
     out.u64(facts.date.as_millis());
     out.u64(facts.initial_age_ms);
