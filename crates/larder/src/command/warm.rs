@@ -142,7 +142,11 @@ fn tell(round: &Round, quiet: bool, out: &mut impl Write) -> io::Result<()> {
         return Ok(());
     }
     let how = if round.stopped { ", then stopped" } else { "" };
-    writeln!(out, "{} requests{how}", round.summary.requests())?;
+    let requests = match round.summary.requests() {
+        1 => "1 request".to_owned(),
+        several => format!("{several} requests"),
+    };
+    writeln!(out, "{requests}{how}")?;
     write!(out, "{}", round.summary)?;
     out.flush()
 }

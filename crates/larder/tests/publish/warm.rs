@@ -187,7 +187,7 @@ fn what_goes_wrong_is_told_by_kind() {
     let done = Command::new(BINARY).args(["warm", &refused]).run();
     assert_eq!(
         (done.code, done.stdout.as_str()),
-        (Some(1), "1 requests\n      1 failed (refused)\n")
+        (Some(1), "1 request\n      1 failed (refused)\n")
     );
     // Straight from an application no cache says anything.
     let done = Command::new(BINARY)
@@ -197,7 +197,7 @@ fn what_goes_wrong_is_told_by_kind() {
     let done = Command::new(BINARY)
         .args(["warm", &format!("{}/ok", origin.url())])
         .run();
-    assert_eq!(done.stdout, "1 requests\n      1 answered by no cache\n");
+    assert_eq!(done.stdout, "1 request\n      1 answered by no cache\n");
     assert_eq!(Command::new(BINARY).args(["warm"]).run().code, Some(2));
     assert_eq!(
         Command::new(BINARY)
@@ -252,7 +252,7 @@ fn on_a_schedule_it_goes_on_until_told_to_stop() {
     let done = child.wait_with_output().expect("its end");
     assert_eq!(done.status.code(), Some(0));
     let told = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(told.matches("1 requests\n").count() >= 1, "{told}");
+    assert!(told.matches("1 request\n").count() >= 1, "{told}");
     let done = Command::new(BINARY)
         .args(["warm", "--every", "0s", &url])
         .run();

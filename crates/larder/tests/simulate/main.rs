@@ -1017,7 +1017,7 @@ fn what_is_no_log_is_no_crash() {
             "empty",
             vec![],
             0,
-            "No request to simulate: there are no lines.",
+            "access.log\n\nNo request to simulate: there are no lines.",
         ),
         (
             "blank lines",
@@ -1031,6 +1031,12 @@ fn what_is_no_log_is_no_crash() {
             long,
             0,
             "access.log:3: too long for a line of a log",
+        ),
+        (
+            "another line",
+            format!("{}x\n", combined(&REQUESTS[..1])).into(),
+            0,
+            "\n1 line was not understood:\n",
         ),
         (
             "without its last line's end",
@@ -1091,7 +1097,7 @@ fn a_log_without_any_request_to_simulate_says_why() {
         (
             own.to_owned(),
             0,
-            "1 answers that a cache gives itself",
+            "1 answer that a cache gives itself is left out",
             "a cache gave the answers itself",
         ),
     ] {
@@ -1168,7 +1174,7 @@ fn times_out_of_order_are_counted() {
     assert!(
         finished
             .stdout
-            .contains("1 lines are more than a minute late"),
+            .contains("1 line is more than a minute late"),
         "{}",
         finished.stdout
     );

@@ -4,7 +4,7 @@ use super::{
     Load, Outcome, Reason, Report,
     svg::{Curve, chart, escaped},
     text::word,
-    words::{count, memory, percent, rate, size, time},
+    words::{count, counted, memory, named, percent, rate, size, time},
 };
 use std::io::{self, Write};
 
@@ -21,12 +21,7 @@ pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <title>larder simulate</title>\n<style>\n{STYLE}</style>\n<h1>What a cache would have done</h1>"
     )?;
-    let files: Vec<_> = report
-        .log
-        .files
-        .iter()
-        .map(|file| format!("{} ({})", file.name, file.format))
-        .collect();
+    let files: Vec<_> = report.log.files.iter().map(named).collect();
     writeln!(out, "<p>{}</p>", escaped(&files.join(", ")))?;
     log(report, out)?;
     if let Some(why) = report.nothing() {
@@ -54,20 +49,20 @@ pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
 fn log(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let seen = &report.log;
     let mut told = vec![format!(
-        "{} requests in {}",
-        count(report.requests),
+        "{} in {}",
+        counted(report.requests, "request", "requests"),
         time(report.seconds)
     )];
     if seen.own > 0 {
         told.push(format!(
-            "{} answers that a cache gives itself left out",
-            count(seen.own)
+            "{} that a cache gives itself left out",
+            counted(seen.own, "answer", "answers")
         ));
     }
     if seen.out_of_order > 0 {
         told.push(format!(
-            "{} lines more than a minute late",
-            count(seen.out_of_order)
+            "{} more than a minute late",
+            counted(seen.out_of_order, "line", "lines")
         ));
     }
     told.extend(
@@ -81,8 +76,8 @@ fn log(report: &Report, out: &mut impl Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "<p>{} lines were not understood:</p>\n<ul>",
-        count(seen.bad)
+        "<p>{} not understood:</p>\n<ul>",
+        counted(seen.bad, "line was", "lines were")
     )?;
     for bad in &seen.shown {
         let line = format!("{}:{}: {}: {}", bad.file, bad.line, bad.why, bad.text);

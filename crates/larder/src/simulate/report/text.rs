@@ -2,7 +2,7 @@
 
 use super::{
     Load, Outcome, Reason, Report,
-    words::{count, cut, memory, percent, printable, rate, size, time},
+    words::{count, counted, cut, memory, named, percent, printable, rate, size, time},
 };
 use crate::simulate::plan::Eviction;
 use std::{
@@ -41,37 +41,42 @@ pub fn write(report: &Report, width: usize, out: &mut impl Write) -> io::Result<
 fn log(report: &Report, width: usize, out: &mut impl Write) -> io::Result<()> {
     let seen = &report.log;
     for file in &seen.files {
-        writeln!(out, "{} ({})", printable(&file.name), file.format)?;
+        writeln!(out, "{}", printable(&named(file)))?;
     }
     let from = std::time::UNIX_EPOCH + std::time::Duration::from_secs(report.from as u64);
     if report.requests > 0 {
         let from = humantime::format_rfc3339_seconds(from);
         writeln!(
             out,
-            "{} requests in {} from {from}",
-            count(report.requests),
+            "{} in {} from {from}",
+            counted(report.requests, "request", "requests"),
             time(report.seconds)
         )?;
     }
     if seen.own > 0 {
         writeln!(
             out,
-            "{} answers that a cache gives itself are left out",
-            count(seen.own)
+            "{} left out",
+            counted(
+                seen.own,
+                "answer that a cache gives itself is",
+                "answers that a cache gives itself are"
+            )
         )?;
     }
     if seen.out_of_order > 0 {
         writeln!(
             out,
-            "{} lines are more than a minute late: logs of several servers have to be merged by time",
-            count(seen.out_of_order)
+            "{} more than a minute late: logs of several servers have to be merged by time",
+            counted(seen.out_of_order, "line is", "lines are")
         )?;
     }
     for broken in &seen.broken {
         writeln!(out, "not read to its end: {}", printable(broken))?;
     }
     if seen.bad > 0 {
-        writeln!(out, "{} lines were not understood:", count(seen.bad))?;
+        let lines = counted(seen.bad, "line was", "lines were");
+        writeln!(out, "{lines} not understood:")?;
         for bad in &seen.shown {
             let line = format!("  {}:{}: {}: {}", bad.file, bad.line, bad.why, bad.text);
             writeln!(out, "{}", cut(&printable(&line), width))?;

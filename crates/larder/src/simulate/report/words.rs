@@ -1,5 +1,6 @@
 //! Figures in the form in which people read them.
 
+use super::File;
 use bytesize::ByteSize;
 
 /// `1,234,567`.
@@ -13,6 +14,22 @@ pub(super) fn count(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// `1 line`, `1,234 lines`: a number, and what it is of.
+pub(super) fn counted(number: u64, one: &str, several: &str) -> String {
+    let what = if number == 1 { one } else { several };
+    format!("{} {what}", count(number))
+}
+
+/// `access.log (combined)`: a log, and its format if it has any.
+pub(super) fn named(file: &File) -> String {
+    let File { name, format } = file;
+    if format.is_empty() {
+        name.clone()
+    } else {
+        format!("{name} ({format})")
+    }
 }
 
 /// `83.2 %`.
