@@ -1,5 +1,6 @@
 """How long and how much, chosen on the command line."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -16,7 +17,7 @@ class Settings:
     disk: str
     # Bytes of access log that are simulated.
     log_bytes: int
-    say: callable
+    say: Callable
 
 
 @dataclass(frozen=True)

@@ -137,9 +137,7 @@ impl Stream {
         }
         Ok(Self::Tls(Box::new(stream)))
     }
-}
 
-impl Stream {
     /// Returns protocol and cipher suite, if it speaks TLS.
     pub(crate) fn agreed(&self) -> Option<String> {
         let Self::Tls(stream) = self else {

@@ -14,7 +14,7 @@ pub struct Base {
 }
 
 impl Base {
-    /// Returns host and port for `Host` and `:authority`, without the scheme's own port (RFC 9110 section 4.2).
+    /// Returns host and port for `Host` and `:authority`, without the scheme's own port (RFC 9110 section 4.2.3).
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') {
             format!("[{}]", self.host)

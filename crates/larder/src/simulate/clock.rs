@@ -46,9 +46,7 @@ impl Clock {
         totals.notes.with_fractions |= !told.as_millis().is_multiple_of(1000);
         self.now
     }
-}
 
-impl Clock {
     /// Decides whether the first line was right: two lines that agree outweigh it.
     fn settle(&mut self, told: Time, totals: &mut Totals) {
         let before = self.back.take();

@@ -74,9 +74,7 @@ impl Round {
                 .and_then(|used| each(used.cpu, requests)),
         }
     }
-}
 
-impl Round {
     /// Returns the number of good answers.
     pub(crate) fn answers(&self) -> u64 {
         self.requests.saturating_sub(self.errors)
