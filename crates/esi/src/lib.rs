@@ -17,8 +17,9 @@
 //! | any other `<esi:…>` | nothing; the content between it and its end stays |
 //!
 //! Tags count everywhere, also in attributes, scripts and styles, except in comments and `CDATA` sections, which stay
-//! as they are; in attributes and scripts, `<!--` begins no comment. A tag that never ends, or is longer than [`MOST_TAG`], is text. The end of the body closes what is
-//! still open. So any bytes are a page, and bytes without a tag are sent as they came.
+//! as they are; in attributes and scripts, `<!--` begins no comment. A tag that never ends, or is longer than
+//! [`MOST_TAG`], is text. The end of the body closes what is still open. So any bytes are a page, and bytes without a
+//! tag are sent as they came.
 
 #![forbid(unsafe_code)]
 

@@ -39,12 +39,12 @@ use value::ListenAddress;
 /// name.
 pub type Probe = fn(&ListenAddress) -> io::Result<Vacancy>;
 
-/// Whether an address is free to be listened on, or taken by Larder alone.
+/// What a probe finds at an address where it is no fault to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vacancy {
-    /// It is.
+    /// Nobody listens there, or only Larder does.
     Free,
-    /// Somebody has it, and it cannot be seen whether that is Larder, or systemd for it.
+    /// Somebody listens there, and it cannot be seen whether that is Larder, or systemd for it.
     Unsure,
 }
 

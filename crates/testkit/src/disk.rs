@@ -13,8 +13,8 @@ use std::{
 pub struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// One of this size, as `mount` has it (`4m`). There is no other full device that behaves like one: without the right to
-    /// mount, the test fails and says so.
+    /// One of this size, as `mount` has it (`4m`). There is no other full device that behaves like one: without the
+    /// right to mount, the test fails and says so.
     pub fn new(size: &str) -> Self {
         let path = scratch_dir();
         let options = format!("size={size}");
@@ -83,7 +83,8 @@ impl FailingDisk {
         run("python3", script.into_iter().chain([self.path.as_os_str()]));
     }
 
-    /// Whoever writes waits, as for a device that hangs, until what this returns is dropped. What was written can be read.
+    /// Whoever writes waits, as for a device that hangs, until what this returns is dropped. What was written can be
+    /// read.
     #[must_use = "the device works again once this is dropped"]
     pub fn stand_still(&self) -> StandingStill<'_> {
         run("fsfreeze", [OsStr::new("-f"), self.path.as_os_str()]);

@@ -81,8 +81,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
 /// Waits until `condition` holds, asking again and again. For what is visible only from outside (counters, metrics, the
-/// end of a background fetch); `what` completes the sentence "waited 10 s until …". The longer it has waited the seldomer it asks, so
-/// that asking does not keep what it waits for from being done.
+/// end of a background fetch); `what` completes the sentence "waited 10 s until …". The longer it has waited the
+/// seldomer it asks, so that asking does not keep what it waits for from being done.
 pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !condition() {

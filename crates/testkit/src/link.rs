@@ -1,4 +1,5 @@
-//! A way to a server that can be cut without either end noticing, as a whole or a connection alone, or held in one direction.
+//! A way to a server that can be cut without either end noticing, as a whole or a connection alone, or held in one
+//! direction.
 
 use std::{
     io::{Read, Write},
@@ -10,8 +11,9 @@ use std::{
     thread,
 };
 
-/// A port of 127.0.0.1 that passes bytes on to a server, and holds them back while it is cut: connections stay open, new ones are
-/// taken, nothing gets through. Where it leads may be said later, and changed. A server whose answers alone are held back is slow.
+/// A port of 127.0.0.1 that passes bytes on to a server, and holds them back while it is cut: connections stay open,
+/// new ones are taken, nothing gets through. Where it leads may be said later, and changed. A server whose answers
+/// alone are held back is slow.
 #[derive(Debug)]
 pub struct Link {
     address: SocketAddr,
@@ -130,8 +132,8 @@ impl Link {
         self.state.change(|way| way.is_cut = true);
     }
 
-    /// Loses the connections over which a client has said this, as a firewall does that has forgotten them: neither end notices, and
-    /// nothing gets through any more. How many these are.
+    /// Loses the connections over which a client has said this, as a firewall does that has forgotten them: neither end
+    /// notices, and nothing gets through any more. How many these are.
     pub fn lose(&self, said: &str) -> usize {
         let mut lost = 0;
         self.state.change(|way| {

@@ -9,7 +9,8 @@ use std::{
 /// The system gives outgoing connections, and who asks for any port, none of these.
 const RANGE: std::ops::Range<u16> = 12_000..32_000;
 
-/// A datagram socket of the same number for each port that was given away: it is how processes that run tests keep off each other's.
+/// A datagram socket of the same number for each port that was given away: it is how processes that run tests keep off
+/// each other's.
 static HELD: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
 
 /// A port of 127.0.0.1 that is the caller's as long as this process lives, whether anybody listens on it or not.

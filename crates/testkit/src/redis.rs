@@ -14,7 +14,8 @@ use std::{
 /// Valkey, as `.ci/tools` installs it.
 const VALKEY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/valkey-server");
 
-/// A `redis-server`, or Valkey, on a free port of 127.0.0.1 and on a Unix socket, keeping everything in memory. Killed when dropped.
+/// A `redis-server`, or Valkey, on a free port of 127.0.0.1 and on a Unix socket, keeping everything in memory. Killed
+/// when dropped.
 #[derive(Debug)]
 pub struct Redis {
     program: &'static str,
@@ -93,8 +94,8 @@ impl Redis {
         self.directory.join("socket")
     }
 
-    /// Sends a command and waits for the answer: strings and numbers as they are, arrays line by line, nothing as `(nil)`, errors
-    /// with their hyphen.
+    /// Sends a command and waits for the answer: strings and numbers as they are, arrays line by line, nothing as
+    /// `(nil)`, errors with their hyphen.
     pub fn ask(&self, command: &[&str]) -> String {
         self.try_ask(command)
             .unwrap_or_else(|| panic!("no answer to {command:?}"))

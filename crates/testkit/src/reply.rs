@@ -172,7 +172,8 @@ impl Reply {
         self
     }
 
-    /// Sends these bytes again and again until the other side goes away: in chunks unless told otherwise, as it has no length.
+    /// Sends these bytes again and again until the other side goes away: in chunks unless told otherwise, as it has no
+    /// length.
     #[must_use]
     pub fn endless(mut self, bytes: impl AsRef<[u8]>) -> Self {
         if self.framing == Framing::Length(None) {

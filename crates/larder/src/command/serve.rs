@@ -24,8 +24,8 @@ use tokio::{
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt};
 
-/// Starts, prints the addresses, and obeys signals: `SIGTERM`, `SIGINT` and `SIGQUIT` drain and stop, `SIGHUP` reloads the
-/// configuration, `SIGUSR1` opens the access log again. A second signal to stop cuts the drain short.
+/// Starts, prints the addresses, and obeys signals: `SIGTERM`, `SIGINT` and `SIGQUIT` drain and stop, `SIGHUP` reloads
+/// the configuration, `SIGUSR1` opens the access log again. A second signal to stop cuts the drain short.
 ///
 /// # Errors
 /// Signals cannot be caught, or the system has no thread to give.

@@ -73,8 +73,8 @@ impl Publisher {
         if !stopped {
             self.drop_pages(&mut under, incomplete);
         }
-        // Until the manifest names the new files, pages are answered with the old ones. It names these too, so that a later
-        // run knows whose they are if this one does not get to removing them.
+        // Until the manifest names the new files, pages are answered with the old ones. It names these too, so that a
+        // later run knows whose they are if this one does not get to removing them.
         let unused = self.unused();
         self.save(&unused)?;
         if !unused.is_empty() {

@@ -1,8 +1,8 @@
 //! Records what a run has done so far, so that a crash loses nothing: which files are ours, and which pages need not be
 //! fetched again.
 //!
-//! It has one line of JSON for each page before its file is put in its place, or if it is as it was. Whether it was is seen from the file. A line
-//! that was cut short is skipped.
+//! One line of JSON for each page that is done: written before its file is put in its place, or once the page is found to
+//! be as it was. The file itself shows whether it got there. A line that was cut short is skipped.
 
 use super::{
     folder::{FolderError, open_own},

@@ -1,5 +1,5 @@
-//! Fetches that came to nothing: while one is under way, and for the rest of the second in which it failed, the server does
-//! not refresh what is stale (`proxy::walk`).
+//! Fetches that came to nothing: while one is under way, and for the rest of the second in which it failed, the server
+//! does not refresh what is stale (`proxy::walk`).
 
 use super::{event::Event, urls::ByHash};
 use rules::time::Time;

@@ -100,7 +100,8 @@ macro_rules! with_policy {
             /// `X-Forwarded-Host`, and headers whose name has characters other than letters, digits and hyphens, which
             /// applications take for a hyphen, and those of content (`Content-Type`) where there is none. `key.headers`
             /// is safer. Never `X-Forwarded-For` or `Surrogate-Capability`, and `X-Forwarded-Proto` only with
-            /// `key.scheme = false`: Larder writes them itself, and `trusted` names the proxies that it believes. [Which headers are withheld](storing.md#what-a-client-may-not-say).
+            /// `key.scheme = false`: Larder writes them itself, and `trusted` names the proxies that it believes.
+            /// [Which headers are withheld](storing.md#what-a-client-may-not-say).
             #[schemars(extend("default" = [], "examples" = ["X-Forwarded-Host"]))]
             pass_fields: Many<Text<PassedName>>,
             /// `Host` sent to the origin: a host, with a port if needed. If not set, the client's. With `key.host =

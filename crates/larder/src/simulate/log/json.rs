@@ -44,7 +44,6 @@ struct Object<'a, 'h> {
 
 impl<'a> Object<'a, '_> {
     fn put<E: Error>(&mut self, meaning: &Meaning, text: Cow<'a, [u8]>) -> Result<(), E> {
-        // Caddy writes how long it took as a number of seconds, and again as the time of the line's own key.
         self.line.put(meaning, text, self.heed).map_err(|bad| {
             self.bad = Some(bad);
             E::custom(bad)
