@@ -219,7 +219,9 @@ impl Peer {
                     // A proxy in between may answer with other text, of any length.
                     Err(_) => format!("status {status}"),
                 };
-                Err(if status.is_client_error() {
+                // It came too slowly, too early or too often: that is no fault of the purge.
+                let may_pass = matches!(status.as_u16(), 408 | 425 | 429);
+                Err(if status.is_client_error() && !may_pass {
                     Untold::Refused(why)
                 } else {
                     Untold::Failed(why)

@@ -94,6 +94,16 @@ async fn a_node_that_does_not_understand_forgets_everything() {
 }
 
 #[tokio::test]
+async fn a_node_that_cannot_take_it_at_the_moment_is_told_the_same_again() {
+    for status in [408, 425, 429] {
+        let (address, mut told) = node(vec![status]).await;
+        peers(&[address]).publish(vec![tag("a")]).await.unwrap();
+        let first = told.recv().await.unwrap();
+        assert_eq!(told.recv().await.unwrap(), first, "{status}");
+    }
+}
+
+#[tokio::test]
 async fn a_node_that_is_away_is_named() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
