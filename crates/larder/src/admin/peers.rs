@@ -9,6 +9,7 @@ use crate::{
     config::value::PeerUrl,
 };
 use bytes::Bytes;
+use http::Response;
 use proxy::clock::now;
 use std::{
     collections::VecDeque,
@@ -203,31 +204,40 @@ impl Peer {
     }
 
     async fn tell(&self, client: &mut Option<Client>, body: Bytes) -> Result<(), Untold> {
-        let mut connected = match client.take() {
-            Some(connected) => connected,
-            None => Client::connect((self.url.host.as_str(), self.url.port)).await?,
+        let answer = self.post(client, body).await?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let why = match serde_json::from_slice::<Written>(answer.body()) {
+            Ok(Written { error }) => format!("status {status}: {error}"),
+            // A proxy in between may answer with other text, of any length.
+            Err(_) => format!("status {status}"),
         };
-        let answer = connected.post("/purge", body, ANSWER).await?;
-        match answer.status() {
-            status if status.is_success() => {
-                *client = Some(connected);
-                Ok(())
-            }
-            status => {
-                let why = match serde_json::from_slice::<Written>(answer.body()) {
-                    Ok(Written { error }) => format!("status {status}: {error}"),
-                    // A proxy in between may answer with other text, of any length.
-                    Err(_) => format!("status {status}"),
-                };
-                // It came too slowly, too early or too often: that is no fault of the purge.
-                let may_pass = matches!(status.as_u16(), 408 | 425 | 429);
-                Err(if status.is_client_error() && !may_pass {
-                    Untold::Refused(why)
-                } else {
-                    Untold::Failed(why)
-                })
+        // It came too slowly, too early or too often: that is no fault of the purge.
+        let may_pass = matches!(status.as_u16(), 408 | 425 | 429);
+        Err(if status.is_client_error() && !may_pass {
+            Untold::Refused(why)
+        } else {
+            Untold::Failed(why)
+        })
+    }
+
+    /// Sends `body` over the connection that is kept, or over a new one, which is kept then.
+    async fn post(
+        &self,
+        client: &mut Option<Client>,
+        body: Bytes,
+    ) -> Result<Response<Bytes>, Error> {
+        if let Some(kept) = client {
+            match kept.post("/purge", body.clone(), ANSWER).await {
+                // A node that has restarted is no longer at the other end. What it has got is only purged once more.
+                Err(Error::Ended | Error::Answer(_)) => {}
+                answered => return answered,
             }
         }
+        let connected = Client::connect((self.url.host.as_str(), self.url.port)).await?;
+        client.insert(connected).post("/purge", body, ANSWER).await
     }
 }
 
