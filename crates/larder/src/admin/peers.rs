@@ -3,7 +3,9 @@
 //! Each node gets the purges in order, and until it has confirmed them. A purge that a node has not got when this node
 //! stops is lost to it, and a node misses those made while it starts. A shared log has neither limit.
 
-use super::{error::Written, purge};
+mod text;
+
+use super::error::Written;
 use crate::{
     client::{ANSWER, Client, Error},
     config::value::PeerUrl,
@@ -20,14 +22,12 @@ use store::{
     Boxed, Memory, PurgeError, Purged, SharedLog,
     purge::{Position, Purge, What},
 };
+use text::{BATCH, texts};
 use tokio::{
     sync::watch,
     task::JoinSet,
     time::{sleep, timeout},
 };
-
-/// The bytes of purges in one request, unless a single one is larger.
-const BATCH: usize = purge::LARGEST / 2;
 
 /// The bytes of purges that may wait for a node. Beyond that, one purge of everything replaces them: purging too much
 /// is safe.
@@ -92,11 +92,12 @@ impl Peers {
     }
 
     fn send(&self, purges: &[Purge]) -> u64 {
+        let texts: Vec<_> = purges.iter().flat_map(texts).collect();
         let mut last = lock(&self.last);
-        for purge in purges {
+        for text in &texts {
             *last += 1;
             for peer in &self.list {
-                peer.push(*last, purge);
+                peer.push(*last, text.clone());
             }
         }
         *last
@@ -139,9 +140,9 @@ impl SharedLog for Peers {
 }
 
 impl Peer {
-    fn push(&self, number: u64, purge: &Purge) {
+    fn push(&self, number: u64, text: String) {
         let mut queue = lock(&self.queue);
-        queue.push(number, purge.to_text());
+        queue.push(number, text);
         if queue.bytes > MOST {
             queue.all(number);
         }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::value::Word;
+use crate::{admin::purge, config::value::Word};
 use axum::{Json, Router, body::Body, extract::State, http::Response, routing::post};
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -101,6 +101,41 @@ async fn a_node_that_cannot_take_it_at_the_moment_is_told_the_same_again() {
         let first = told.recv().await.unwrap();
         assert_eq!(told.recv().await.unwrap(), first, "{status}");
     }
+}
+
+#[tokio::test]
+async fn a_purge_of_many_names_is_sent_in_parts_that_a_node_takes() {
+    let (address, mut told) = node(vec![]).await;
+    let peers = peers(&[address]);
+    let names: Vec<_> = (0..3000)
+        .map(|name| format!("{name:04}\"{}", "x".repeat(1 << 10)))
+        .collect();
+    let large = Purge::soft(What::Tags(names.clone()));
+    let single = tag(&"x".repeat(BATCH));
+    let (_, position) = peers
+        .publish(vec![tag("a"), large, single.clone()])
+        .await
+        .unwrap();
+    let behind = peers.everywhere(position, Duration::from_mins(1)).await;
+    assert!(behind.is_empty(), "{behind:?}");
+    let mut all = Vec::new();
+    while let Ok(body) = told.try_recv() {
+        let size = body.to_string().len();
+        assert!(size <= purge::LARGEST, "{size}");
+        let purges = body["purges"].as_array().unwrap().clone();
+        all.extend(
+            purges
+                .iter()
+                .map(|purge| Purge::from_text(purge.to_string().as_bytes()).unwrap()),
+        );
+    }
+    assert_eq!(all.remove(0), tag("a"));
+    assert_eq!(all.pop(), Some(single), "a single name is not split");
+    let named = all.iter().flat_map(|purge| match &purge.what {
+        What::Tags(names) if purge.soft => names.clone(),
+        _ => panic!("{purge:?}"),
+    });
+    assert_eq!(named.collect::<Vec<_>>(), names);
 }
 
 #[tokio::test]
