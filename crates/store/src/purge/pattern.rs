@@ -1,6 +1,7 @@
 //! Purges by regular expression.
 
 use regex::{Regex, RegexBuilder};
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Regular expressions on a stored response: each that is given must match somewhere in its subject.
@@ -16,7 +17,8 @@ pub struct Pattern {
 }
 
 /// What an expression of a [`Pattern`] is matched against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum On {
     /// `scheme://host/path?query`, as [`Address::url`](crate::purge::Address::url) writes it.
     Url,
@@ -33,6 +35,21 @@ pub enum On {
     /// The pool of servers from which the response says that it came ([`of_pool`](crate::purge::of_pool)); empty if
     /// none.
     Pool,
+}
+
+impl On {
+    /// The word for it, which is also how it is written in a purge.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Url => "url",
+            Self::Host => "host",
+            Self::Target => "target",
+            Self::ContentType => "content-type",
+            Self::Tags => "tags",
+            Self::Souin => "souin",
+            Self::Pool => "pool",
+        }
+    }
 }
 
 /// A regular expression that cannot be used. The caller's error; nothing was purged.

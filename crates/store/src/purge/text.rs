@@ -16,23 +16,11 @@ struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    patterns: Vec<(Subject, String)>,
+    patterns: Vec<(On, String)>,
     #[serde(skip_serializing_if = "is_false")]
     everything: bool,
     #[serde(skip_serializing_if = "is_false")]
     soft: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Subject {
-    Url,
-    Host,
-    Target,
-    ContentType,
-    Tags,
-    Souin,
-    Pool,
 }
 
 /// The error for a text that is not a purge.
@@ -78,7 +66,7 @@ impl Purge {
             What::Pattern(pattern) => {
                 let expressions = pattern.expressions();
                 written.patterns = expressions
-                    .map(|(on, text)| (on.into(), text.to_owned()))
+                    .map(|(on, text)| (on, text.to_owned()))
                     .collect();
             }
             What::Everything => written.everything = true,
@@ -141,7 +129,7 @@ impl Written {
         } else if !patterns.is_empty() {
             let mut all = patterns.iter();
             let pattern = all.try_fold(Pattern::default(), |pattern, (on, text)| {
-                pattern.with((*on).into(), text)
+                pattern.with(*on, text)
             });
             What::Pattern(Box::new(pattern?))
         } else if let Some(host) = host {
@@ -149,34 +137,6 @@ impl Written {
         } else {
             What::Everything
         })
-    }
-}
-
-impl From<On> for Subject {
-    fn from(on: On) -> Self {
-        match on {
-            On::Url => Self::Url,
-            On::Host => Self::Host,
-            On::Target => Self::Target,
-            On::ContentType => Self::ContentType,
-            On::Tags => Self::Tags,
-            On::Souin => Self::Souin,
-            On::Pool => Self::Pool,
-        }
-    }
-}
-
-impl From<Subject> for On {
-    fn from(subject: Subject) -> Self {
-        match subject {
-            Subject::Url => Self::Url,
-            Subject::Host => Self::Host,
-            Subject::Target => Self::Target,
-            Subject::ContentType => Self::ContentType,
-            Subject::Tags => Self::Tags,
-            Subject::Souin => Self::Souin,
-            Subject::Pool => Self::Pool,
-        }
     }
 }
 
@@ -220,6 +180,24 @@ mod tests {
         #[test]
         fn any_text_is_read(text in "[ -~]{0,40}") {
             let _ = Purge::from_text(text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn an_expression_is_written_with_the_word_for_its_subject() {
+        for (on, word) in [
+            (On::Url, "url"),
+            (On::Host, "host"),
+            (On::Target, "target"),
+            (On::ContentType, "content-type"),
+            (On::Tags, "tags"),
+            (On::Souin, "souin"),
+            (On::Pool, "pool"),
+        ] {
+            assert_eq!(on.word(), word);
+            let pattern = Pattern::default().with(on, "x").expect("valid");
+            let text = Purge::hard(What::Pattern(Box::new(pattern))).to_text();
+            assert_eq!(text, format!(r#"{{"patterns":[["{word}","x"]]}}"#));
         }
     }
 

@@ -80,7 +80,7 @@ impl Understood {
             What::Tags(names) => names.iter().for_each(|name| self.add_named(name)),
             What::Host(host) => self.hosts.push(host.clone()),
             What::Pattern(pattern) => {
-                let shown = |(on, text)| format!("{} ~ {text}", subject(on));
+                let shown = |(on, text): (On, _)| format!("{} ~ {text}", on.word());
                 self.patterns.extend(pattern.expressions().map(shown));
             }
             What::Everything => self.everything = true,
@@ -93,17 +93,5 @@ impl Understood {
             Some((host, group)) => self.groups.push(format!("//{host} {group}")),
             None => self.tags.push(name.to_owned()),
         }
-    }
-}
-
-const fn subject(on: On) -> &'static str {
-    match on {
-        On::Url => "url",
-        On::Host => "host",
-        On::Target => "target",
-        On::ContentType => "content-type",
-        On::Tags => "tags",
-        On::Souin => "souin",
-        On::Pool => "pool",
     }
 }
