@@ -5,6 +5,17 @@ use crate::purge::{Applied, Entry, Position, Purge, Remembered, TooMany, What, t
 use rules::time::Time;
 use std::sync::atomic::Ordering::Relaxed;
 
+/// How a purge comes to be applied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Came {
+    /// It is made here, and goes by no shared log.
+    Here,
+    /// It is made here, and is not in the shared log yet.
+    Ahead,
+    /// By the shared log, where it has this position.
+    Shared(Position),
+}
+
 impl Log {
     /// Takes back what a journal kept. To be called before anything else is appended.
     pub fn restore(&self, remembered: Remembered) {
@@ -71,21 +82,22 @@ impl Log {
         table.room_for(&purges)?;
         let all = purges.into_iter();
         Ok(all
-            .map(|purge| self.enter(&mut table, purge, at, None, false))
+            .map(|purge| self.enter(&mut table, purge, at, Came::Here))
             .collect())
     }
 
     /// Like [`purge`](Self::purge), for a purge that cannot be refused: if there is no room, everything is forgotten.
     /// `position` is its position in the shared log, if it comes from there.
     pub fn apply(&self, purge: Purge, at: Time, position: Option<Position>) -> Applied {
-        self.enter(&mut self.write(), purge, at, position, false)
+        let came = position.map_or(Came::Here, Came::Shared);
+        self.enter(&mut self.write(), purge, at, came)
     }
 
     /// Like [`apply`](Self::apply), for a purge that takes effect here before it is in the shared log. Until its copy
     /// has [come back](Self::apply_copy), no position of the shared log counts as later: other nodes may not know of
     /// the purge.
     pub fn apply_ahead(&self, purge: Purge, at: Time) -> Applied {
-        self.enter(&mut self.write(), purge, at, None, true)
+        self.enter(&mut self.write(), purge, at, Came::Ahead)
     }
 
     /// Like [`apply`](Self::apply), for the copy of what was [applied ahead](Self::apply_ahead) as `sequence`. `None`
@@ -115,15 +127,11 @@ impl Log {
         applied
     }
 
-    fn enter(
-        &self,
-        table: &mut Table,
-        purge: Purge,
-        at: Time,
-        position: Option<Position>,
-        ahead: bool,
-    ) -> Applied {
-        let position = position.or_else(|| self.by_clock(at));
+    fn enter(&self, table: &mut Table, purge: Purge, at: Time, came: Came) -> Applied {
+        let position = match came {
+            Came::Shared(position) => Some(position),
+            Came::Here | Came::Ahead => self.by_clock(at),
+        };
         let sequence = self.head.load(Relaxed) + 1;
         let floor = table.floor;
         table.add(&purge, sequence, at);
@@ -142,7 +150,7 @@ impl Log {
         }
         if let Some(position) = position {
             self.positions().note(position, sequence);
-        } else if ahead {
+        } else if came == Came::Ahead {
             self.positions().go_ahead(sequence);
         }
         self.recent.add(sequence, &purge);
