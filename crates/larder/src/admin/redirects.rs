@@ -19,7 +19,8 @@ pub(super) fn sends_on(plain: &[Plain], url: &str) -> bool {
     }
     let host = rest.split(['/', '?']).next().unwrap_or_default();
     let port = match host.rsplit_once(':') {
-        Some((_, port)) if !port.contains(']') => port.parse().ok(),
+        // An empty port is the scheme's own (RFC 3986 section 3.2.3).
+        Some((_, port)) if !port.is_empty() && !port.contains(']') => port.parse().ok(),
         _ => Some(80),
     };
     let has_port = |one: &&Plain| port.is_some() && one.port == port;
@@ -49,6 +50,9 @@ mod tests {
             (&both[..], "https://a.test/x", false),
             (&both[..], "http://a.test:9/x", false),
             (&both[..1], "http://a.test:9/x", true),
+            (&both[..], "http://a.test:/x", true),
+            (&both[1..], "http://a.test:/x", false),
+            (&both[..], "http://[::1]:/x", true),
             (&both[..1], "http://[::1]/", true),
             (&both[1..], "http://[::1]/", false),
             (&[], "http://a.test/", false),
