@@ -122,8 +122,7 @@ impl Watch<'_> {
             None => "/purges".to_owned(),
         };
         let admin = self.admin;
-        let failed =
-            |error: client::Error| format!("no running Larder answers on {admin}: {error}");
+        let failed = |error| unanswered(admin, &error);
         let mut client = Client::connect(admin).await.map_err(failed)?;
         let answer = client
             .get_within(&target, wait + client::ANSWER)
@@ -141,7 +140,7 @@ impl Watch<'_> {
             Ok(purges) => purges,
             Err(why) => {
                 if !self.lost {
-                    show.problem(&format!("{why}; trying again until one does"));
+                    show.problem(&format!("{why}; trying again"));
                 }
                 self.lost = true;
                 return Ok(());
@@ -230,5 +229,32 @@ impl Watch<'_> {
             self.save()?;
         }
         Ok(false)
+    }
+}
+
+/// Says that no answer has come from `admin`.
+fn unanswered(admin: SocketAddr, error: &client::Error) -> String {
+    match error {
+        // Somebody was there.
+        client::Error::Ended => format!("{admin}: {error}"),
+        error => format!("no running Larder answers on {admin}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_ends_does_not_say_that_no_larder_runs() {
+        let admin = ([127, 0, 0, 1], 9180).into();
+        assert_eq!(
+            unanswered(admin, &client::Error::Ended),
+            "127.0.0.1:9180: the connection ended before there was an answer"
+        );
+        assert_eq!(
+            unanswered(admin, &client::Error::Time),
+            "no running Larder answers on 127.0.0.1:9180: no answer in time"
+        );
     }
 }
