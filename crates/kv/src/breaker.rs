@@ -119,7 +119,8 @@ impl Breaker {
         state.open.take().is_some()
     }
 
-    /// Records that the server failed, on this permission, in a way in which the next question would most likely fail too.
+    /// Records that the server failed, on this permission, in a way in which the next question would most likely fail
+    /// too.
     pub fn failed(&self, permission: Permission) -> Change {
         let state = &mut *self.state();
         self.troubled.store(true, Relaxed);

@@ -213,7 +213,8 @@ impl serve::Listener for Listener {
     async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
             let (stream, address) = serve::Listener::accept(&mut self.socket).await;
-            // The connections before this one first read the requests that have come for them, and then do not seem to rest.
+            // The connections before this one first read the requests that have come for them, and then do not seem
+            // to rest.
             yield_now().await;
             let taken = lock(&self.slots).take();
             let Some((number, gone)) = taken else {
