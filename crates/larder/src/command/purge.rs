@@ -68,10 +68,14 @@ struct What {
 
 /// Parses a URL; one without a scheme is taken for `http`, as in `larder explain`.
 fn one_url(text: &str) -> Result<String, String> {
-    if let Some(beginning) = beginning(text) {
-        return Err(format!(
-            "one URL does not end in `*`: write --prefix {beginning}"
-        ));
+    match beginning(text) {
+        Some("") => return Err("one URL is not everything: write --all".to_owned()),
+        Some(beginning) => {
+            return Err(format!(
+                "one URL does not end in `*`: write --prefix {beginning}"
+            ));
+        }
+        None => {}
     }
     if text.starts_with('/') {
         return Err(format!(
@@ -83,6 +87,9 @@ fn one_url(text: &str) -> Result<String, String> {
 
 /// Parses the beginning of URLs, or of their paths on every host.
 fn prefix(text: &str) -> Result<String, String> {
+    if matches!(text, "" | "*" | ".*") {
+        return Err("a beginning is not empty: write --all for everything".to_owned());
+    }
     if let Some(beginning) = beginning(text) {
         return Err(format!("a beginning ends without `*`: write {beginning}"));
     }
@@ -104,8 +111,11 @@ fn host(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Refuses an expression that matches no URL because it is meant for a path, as Varnish's `req.url` is.
+/// Refuses an empty expression, and one that matches no URL because it is meant for a path, as Varnish's `req.url` is.
 fn regex(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Err("an empty expression matches everything: write --all".to_owned());
+    }
     match text.strip_prefix("^/") {
         Some(path) if !path.contains('|') => Err(format!(
             "an expression is compared with the whole URL: write '^https?://[^/]*/{path}', or --prefix with the beginning of a path"

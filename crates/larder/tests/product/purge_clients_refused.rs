@@ -334,7 +334,16 @@ fn bad_purges_are_told_so_and_nothing_is_purged_in_half() {
         "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{{\"files\":[{}]}}",
         files.join(",")
     );
+    let zone = |content: &str| {
+        format!(
+            "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{content}"
+        )
+    };
+    let (hostless, no_prefix) = (zone(r#"{"hosts":[""]}"#), zone(r#"{"prefixes":[""]}"#));
     for (message, status, reason) in [
+        (&*hostless, 400, "`` is not a host"),
+        (&no_prefix, 400, "`` is not a URL"),
+        ("BAN / HTTP/1.1\nHost: c\nX-Url: \n", 400, "is empty"),
         (
             "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: p-1(\n",
             400,

@@ -17,6 +17,11 @@ fn a_command_that_cannot_be_obeyed_says_why() {
     let (_origin, larder) = site("max-age=600");
     for (arguments, code, told) in [
         (&["--regex", "("][..], 2, "not a regular expression"),
+        (&["--regex", ""], 2, "matches everything: write --all"),
+        (&["--prefix", ""], 2, "write --all for everything"),
+        (&["--prefix", "*"], 2, "write --all for everything"),
+        (&["*"], 2, "write --all"),
+        (&["--host", ""], 2, "is not a host"),
         (&["--regex", "^/c"], 2, "'^https?://[^/]*/c'"),
         (&["ftp://a.test/"], 2, "write it whole"),
         (&["http://a b/"], 2, "write it whole"),
@@ -117,6 +122,7 @@ fn what_is_no_purge_is_refused_and_purges_nothing() {
         (r#"{"url":"a.test/"}"#, 400, "write it whole"),
         (r#"{"url":"http://a.test:x/"}"#, 400, "write it whole"),
         (r#"{"regex":"["}"#, 400, "not a regular expression"),
+        (r#"{"regex":""}"#, 400, "say everything instead"),
         (pattern.as_str(), 400, "not a regular expression"),
         (r#"{"tags":["news",""]}"#, 400, "is not a tag"),
         (

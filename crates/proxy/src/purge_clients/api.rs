@@ -4,7 +4,7 @@
 //! services require. The key itself is not checked: the site decides who may purge, and all others are refused.
 
 use super::{Command, Dialect, Head, Malformed, Matching, Spoken, TOO_MANY_TAGS, Wish, expression};
-use crate::policy::PurgePolicy;
+use crate::{policy::PurgePolicy, routing::without_port};
 use rules::{key, surrogate};
 use serde::Deserialize;
 
@@ -175,22 +175,32 @@ pub fn content(expected: &Expected, bytes: &[u8]) -> Result<Command, Malformed> 
 
 fn cloudflare(purge: CloudflarePurge) -> Result<Vec<Wish>, Malformed> {
     let mut wishes = vec![Wish::Tags(purge.tags)];
+    // The host is not that of the request, which may be the cache's own: an empty one is no name for all sites.
+    let is_named = |host: &str| !without_port(host).is_empty();
     for File(url) in purge.files {
         let (host, target) = parts(&url)?;
-        if host.is_empty() {
+        if !is_named(&host) {
             return Err(Malformed::Url(url));
         }
         wishes.push(Wish::Url { host, target });
     }
     for prefix in purge.prefixes {
         // `host/path`, with or without a scheme.
-        let prefix = prefix
+        let rest = prefix
             .split_once("://")
             .map_or(prefix.as_str(), |(_, rest)| rest);
-        let (host, path) = parts(&format!("http://{prefix}"))?;
+        let (host, path) = parts(&format!("http://{rest}"))?;
+        if !is_named(&host) {
+            return Err(Malformed::Url(prefix));
+        }
         wishes.push(Wish::Prefix { host, path });
     }
-    wishes.extend(purge.hosts.into_iter().map(Wish::Host));
+    for host in purge.hosts {
+        if !is_named(&host) {
+            return Err(Malformed::Host(host));
+        }
+        wishes.push(Wish::Host(host));
+    }
     if purge.purge_everything {
         wishes.push(Wish::Everything);
     }

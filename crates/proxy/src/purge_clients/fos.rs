@@ -28,6 +28,12 @@ pub fn ban(policy: &PurgePolicy, head: Head<'_>) -> Result<Wish, Malformed> {
             "a purge by `X-Host`, `X-Url` or `X-Content-Type` has the target `/`: send the URL in `X-Url`, or none of them",
         ));
     }
+    let is_blank = |name: &'static str| head.has(name) && head.text(name).is_none();
+    if EXPRESSIONS.into_iter().any(is_blank) {
+        return Err(Malformed::Nothing(
+            "the expression in `X-Host`, `X-Url` or `X-Content-Type` is empty",
+        ));
+    }
     let tags = tags(head)?;
     let target = head.text("x-url").map(|text| expression::on_target(&text));
     let target = target.filter(|target| *target != OnTarget::Everything);

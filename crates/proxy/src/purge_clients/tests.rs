@@ -137,6 +137,11 @@ fn what_names_nothing_is_malformed() {
         "BAN /tags HTTP/1.1\nHost: c",
         "BAN / HTTP/1.1\nHost: c\nCache-Tags: ,|",
         "PURGE /souin-api/souin HTTP/1.1\nHost: c",
+        "BAN / HTTP/1.1\nHost: c\nX-Url: ",
+        "BAN / HTTP/1.1\nHost: c\nX-Host: .*\nX-Url:  \nX-Content-Type: .*",
+        "BAN / HTTP/1.1\nHost: c\nX-Host: \nX-Cache-Tags: a",
+        "BAN / HTTP/1.1\nHost: c\nX-Content-Type: ",
+        "BAN / HTTP/1.1\nHost: c\nX-Pool: ",
     ] {
         let spoken = read(&policy(), head);
         assert!(

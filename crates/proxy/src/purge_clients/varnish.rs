@@ -78,6 +78,9 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     if let Some(pool) = pool(head) {
         return Ok(command(pool));
     }
+    if head.has("x-pool") {
+        return Err(Malformed::Nothing("the expression on pools is empty"));
+    }
     no_unknown_limit(policy, head, false)?;
     Ok(all(in_target(policy, head)))
 }

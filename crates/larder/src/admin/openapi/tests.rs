@@ -94,6 +94,9 @@ fn holds(schema: &Value, value: &Value, document: &Value) -> bool {
                 "minItems" => value
                     .as_array()
                     .is_none_or(|list| list.len() as u64 >= says.as_u64().unwrap()),
+                "minLength" => value
+                    .as_str()
+                    .is_none_or(|text| text.chars().count() as u64 >= says.as_u64().unwrap()),
                 "const" => value == says,
                 "title" | "description" | "default" | "examples" => true,
                 other => panic!("{other} in {schema}"),
@@ -132,6 +135,7 @@ fn what_the_schema_takes_is_taken_and_what_it_refuses_is_refused() {
         (json!({ "url": 1 }), false),
         (json!({ "tags": [] }), false),
         (json!({ "tags": [1] }), false),
+        (json!({ "regex": "" }), false),
         (json!({ "everything": false }), false),
         (json!({ "everything": true, "wait": 10 }), false),
         (json!({ "everything": true, "other": 1 }), false),

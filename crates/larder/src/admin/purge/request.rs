@@ -58,7 +58,7 @@ pub struct Request {
     pub groups: Option<Vec<String>>,
     /// Everything whose URL (`http://example.com/page?x=1`) contains a match of this regular expression.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(with = "String", length(min = 1))]
     pub regex: Option<String>,
     /// Everything.
     #[serde(skip_serializing_if = "is_false")]
@@ -178,6 +178,9 @@ impl Request {
             return purging::host(host).ok_or_else(|| Bad::Host(host.clone()));
         }
         if let Some(regex) = &self.regex {
+            if regex.is_empty() {
+                return Err(Bad::MatchesAll);
+            }
             let pattern = Pattern::default().with(On::Url, regex)?;
             return Ok(vec![What::Pattern(Box::new(pattern))]);
         }

@@ -46,6 +46,15 @@ fn contents_are_understood() {
         (&cloudflare, r#"{"files":["/a"]}"#),
         (&cloudflare, r#"{"files":["http:///a"]}"#),
         (&cloudflare, r#"{"files":[1]}"#),
+        // An empty name is not one for everything.
+        (&cloudflare, r#"{"files":[""]}"#),
+        (&cloudflare, r#"{"files":["http://:80/a"]}"#),
+        (&cloudflare, r#"{"hosts":[""]}"#),
+        (&cloudflare, r#"{"hosts":["h",":80"]}"#),
+        (&cloudflare, r#"{"prefixes":[""]}"#),
+        (&cloudflare, r#"{"prefixes":["/"]}"#),
+        (&cloudflare, r#"{"prefixes":["https://"]}"#),
+        (&cloudflare, r#"{"prefixes":["s/a",":80/a"]}"#),
     ] {
         assert!(
             api::content(expected, content.as_bytes()).is_err(),

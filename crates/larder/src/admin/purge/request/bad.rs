@@ -44,6 +44,9 @@ pub enum Bad {
     /// No response can be in such a group.
     #[error("{0:?} is not a cache group: at most {LONGEST_GROUP} characters, all of them ASCII")]
     Group(String),
+    /// The expression is empty.
+    #[error("an empty expression matches everything; say everything instead")]
+    MatchesAll,
     /// The expression cannot be used.
     #[error(transparent)]
     Pattern(#[from] BadPattern),
