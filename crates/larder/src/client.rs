@@ -45,8 +45,8 @@ impl Error {
 
     /// Of a request that may have been sent.
     fn after_sending(error: hyper::Error) -> Self {
-        let is_read = !error.is_canceled() && !error.is_parse();
-        if is_read {
+        let was_sent = !error.is_canceled() && !error.is_parse();
+        if was_sent {
             Self::Ended
         } else {
             Self::answer(error)
