@@ -3,6 +3,7 @@
 use super::{
     Refusal, State,
     answer::{Answer, answer},
+    purge::Bad,
     redirects::sends_on,
 };
 use axum::{
@@ -23,11 +24,7 @@ pub(super) async fn explain(
     let limits = state.connections.first().map(|all| all.limits());
     let limits = limits.unwrap_or_default();
     let explanation = proxy::explain::explain(&state.cache, &url, &fields, &limits).await;
-    let mut explanation = explanation.ok_or_else(|| {
-        bad(format!(
-            "{url} is not a URL a client could ask for; write it whole, as http://host/path"
-        ))
-    })?;
+    let mut explanation = explanation.ok_or_else(|| bad(Bad::Url(url.clone()).to_string()))?;
     explanation.redirected |= sends_on(&state.plain.load(), &url);
     Ok(Json(answer(url, explanation)))
 }

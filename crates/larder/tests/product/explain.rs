@@ -367,7 +367,7 @@ fn what_no_client_can_ask_for_is_not_explained() {
         let finished = ask(&larder, url, &[]);
         assert_ne!(finished.code, Some(0), "{url}: {}", finished.stdout);
         assert!(
-            finished.stderr.contains("not a URL a client could ask for"),
+            finished.stderr.contains("is not a URL that a client could ask for"),
             "{}",
             finished.stderr
         );
