@@ -65,6 +65,18 @@ pub enum Unkeyed {
 }
 
 impl Unkeyed {
+    /// All reasons.
+    pub const ALL: [Self; 8] = [
+        Self::TooLarge,
+        Self::Type,
+        Self::Malformed,
+        Self::Batch,
+        Self::NoDocument,
+        Self::Effect,
+        Self::Operation,
+        Self::Condition,
+    ];
+
     /// Returns the reason as written in `detail` of `Cache-Status`.
     pub const fn token(self) -> &'static str {
         match self {

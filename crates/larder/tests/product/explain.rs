@@ -367,7 +367,9 @@ fn what_no_client_can_ask_for_is_not_explained() {
         let finished = ask(&larder, url, &[]);
         assert_ne!(finished.code, Some(0), "{url}: {}", finished.stdout);
         assert!(
-            finished.stderr.contains("is not a URL that a client could ask for"),
+            finished
+                .stderr
+                .contains("is not a URL that a client could ask for"),
             "{}",
             finished.stderr
         );
@@ -417,8 +419,19 @@ fn a_listener_that_sends_clients_on_is_told_of() {
 #[test]
 fn what_passes_by_without_a_rule_of_the_site_is_not_laid_to_it() {
     let (_origin, larder) = start_with(
-        "[[origin]]\nservers = \"{origin}\"\n[[route]]\npath = \"/off\"\ncache = false\n",
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\npath = \"/off\"\ncache = false\n\
+         [[route]]\npath = \"/graphql\"\n[route.graphql]\noperation = [{ name = \"Own\", cache = false }]\n",
     );
+    for (query, said, is_rule) in [
+        ("query=mutation%7Bx%7D", "it is a mutation", false),
+        ("query=%7B", "is not what it claims to be", false),
+        ("query=query%20Own%7Bx%7D", "this GraphQL operation", true),
+    ] {
+        let url = format!("http://example.test/graphql?{query}");
+        let told = explained(&larder, &url, &[]);
+        let is_laid_to_site = told.contains("the configuration lets");
+        assert!(told.contains(said) && is_laid_to_site == is_rule, "{told}");
+    }
     let url = "http://example.test/a";
     for (lines, said) in [
         (

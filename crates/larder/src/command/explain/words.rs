@@ -9,7 +9,7 @@ use super::{last, remedy::Remedy};
 use crate::admin::{Answer, From};
 use std::io::{self, Write};
 use stored::{AHEAD, is_ahead};
-use tokens::bypass;
+use tokens::{bypass, is_rule_of_site};
 
 /// Writes `answer` for a person.
 pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
@@ -139,8 +139,9 @@ fn on_failure(answer: &Answer) -> Option<String> {
 fn why(answer: &Answer) -> String {
     let reason = token(&answer.why);
     match &answer.detail {
-        // Not a rule of the site: HTTP itself treats such a request so.
-        Some(detail) if is_rule_of_http(answer, detail) => bypass(detail).to_owned(),
+        Some(detail) if answer.why == "bypass" && !is_rule_of_site(detail) => {
+            bypass(detail).to_owned()
+        }
         Some(detail) if detail == "expired" && selects_ahead(answer) => {
             format!("{reason} ({AHEAD})")
         }
@@ -153,12 +154,4 @@ fn why(answer: &Answer) -> String {
 fn selects_ahead(answer: &Answer) -> bool {
     let mut stored = answer.stored.iter();
     stored.any(|stored| stored.selected && is_ahead(stored))
-}
-
-fn is_rule_of_http(answer: &Answer, detail: &str) -> bool {
-    answer.why == "bypass"
-        && matches!(
-            detail,
-            "upgrade" | "content" | "connection" | "path-ambiguous"
-        )
 }

@@ -1,5 +1,7 @@
 //! The tokens of `/explain` in plain words.
 
+use proxy::content_key::Unkeyed;
+
 /// Returns a reason in words, or the token itself if there are none for it.
 pub(in crate::command::explain) fn token(token: &str) -> &str {
     match token {
@@ -63,8 +65,23 @@ pub(in crate::command::explain) fn token(token: &str) -> &str {
     }
 }
 
+/// Whether a request bypasses the store because the site says so, and not because HTTP or its own content leaves no
+/// choice.
+pub(super) fn is_rule_of_site(detail: &str) -> bool {
+    match unkeyed(detail) {
+        Some(why) => why == Unkeyed::Operation,
+        None => !matches!(
+            detail,
+            "upgrade" | "content" | "connection" | "path-ambiguous"
+        ),
+    }
+}
+
 /// Returns in words why a request bypasses the store, or the token itself if there are none for it.
 pub(super) fn bypass(detail: &str) -> &str {
+    if let Some(why) = unkeyed(detail) {
+        return content(why);
+    }
     match detail {
         "route" => "the route does not cache",
         "cookie" => "a cookie of the request is on the route's list",
@@ -84,6 +101,29 @@ pub(super) fn bypass(detail: &str) -> &str {
             "only the application knows the client's group: name it with --header 'X-User-Context-Hash: GROUP'"
         }
         other => other,
+    }
+}
+
+/// Returns the reason of this name for which content, or a GraphQL request in the query, was not keyed.
+fn unkeyed(detail: &str) -> Option<Unkeyed> {
+    Unkeyed::ALL.into_iter().find(|why| why.token() == detail)
+}
+
+/// Returns in words why a request's content, or the GraphQL request in its query, was not keyed.
+const fn content(why: Unkeyed) -> &'static str {
+    match why {
+        Unkeyed::TooLarge => {
+            "its content is longer than `largest_content`, or memory has no room for it"
+        }
+        Unkeyed::Type => "its content has a type or a coding that is not read",
+        Unkeyed::Malformed => {
+            "its content or query is not what it claims to be, or can be read in several ways"
+        }
+        Unkeyed::Batch => "it is several GraphQL requests in one",
+        Unkeyed::NoDocument => "it names no GraphQL document, so its effect is unknown",
+        Unkeyed::Effect => "it is a mutation or a subscription",
+        Unkeyed::Operation => "the route does not store this GraphQL operation",
+        Unkeyed::Condition => "only the application can judge its condition",
     }
 }
 
