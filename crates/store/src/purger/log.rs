@@ -11,7 +11,7 @@ use std::{fmt, pin::Pin, time::Duration};
 /// A future that may cross threads.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// The log that nodes share. Its entries come back to [`Memory::apply`] on every node, in one order.
+/// The log that nodes share. Its entries come back to [`Memory::apply`](crate::Memory::apply) on every node, in one order.
 pub trait SharedLog: fmt::Debug + Send + Sync {
     /// Appends `purges`, and waits until this node has applied all of them. Returns the result of each here, and the
     /// position of the last. On an error none takes effect, except perhaps with [`Unreachable::Unknown`].
