@@ -687,3 +687,52 @@ fn the_tag_of_a_part_is_not_offered_for_more_than_it_holds() {
         );
     }
 }
+
+/// Parts are combined in the store: what may not go there completes nothing, and is not asked for alone.
+#[test]
+fn what_may_not_be_stored_is_asked_for_as_the_client_asks() {
+    let authorized = ("Authorization", "Basic YTpi");
+    let no_store = ("Cache-Control", "no-store");
+    for (cache, field, wanted, asked) in [
+        (
+            "max-age=60",
+            authorized,
+            Some("bytes=0-9"),
+            Some("bytes=0-9"),
+        ),
+        ("max-age=60", authorized, None, None),
+        ("max-age=60", no_store, Some("bytes=0-9"), Some("bytes=0-9")),
+        ("max-age=60", no_store, None, None),
+        // RFC 9111 section 3.5.
+        (
+            "public, max-age=60",
+            authorized,
+            Some("bytes=0-9"),
+            Some("bytes=0-4"),
+        ),
+        ("public, max-age=60", authorized, None, Some("bytes=0-19")),
+    ] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            ranged(request, CONTENT, "\"a\"").cache(cache)
+        });
+        range(&larder, "bytes=5-14");
+        let ask = larder.get("/").header(field.0, field.1);
+        let ask = wanted
+            .into_iter()
+            .fold(ask, |ask, range| ask.header("Range", range));
+        let answer = ask.send();
+        let content = if wanted.is_some() {
+            &CONTENT[..10]
+        } else {
+            CONTENT
+        };
+        assert_eq!(answer.text(), content, "{cache} {field:?} {wanted:?}");
+        assert_eq!(origin.requests("/"), 2, "{cache} {field:?} {wanted:?}");
+        assert_eq!(
+            origin.last("/").header("range"),
+            asked,
+            "{cache} {field:?} {wanted:?}"
+        );
+    }
+}

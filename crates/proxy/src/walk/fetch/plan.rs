@@ -6,6 +6,7 @@ use origin::ResponseBody;
 use rules::{
     fields::has,
     range::{self, ResolvedRange, Span},
+    storable::NotStorable,
 };
 use store::{Body, BodyPiece, Parts, Stored};
 
@@ -50,7 +51,9 @@ impl Fetch<'_> {
             if parts.is_complete() || lookup::holds(parts, &asked) {
                 return Plan::Whole;
             }
-            if let Some(missing) = self.missing(parts, &asked) {
+            if self.may_complete(stored)
+                && let Some(missing) = self.missing(parts, &asked)
+            {
                 return Plan::Missing(Box::new(missing));
             }
         }
@@ -59,6 +62,14 @@ impl Fetch<'_> {
         } else {
             Plan::Whole
         }
+    }
+
+    /// Whether, as far as `stored` tells, what completes it may be stored. Parts are combined in the store alone: to a
+    /// request that must not fill it (`no-store`, `Authorization`), what is missing would be of no use.
+    fn may_complete(&self, stored: &Stored) -> bool {
+        let (status, fields) = (StatusCode::OK, stored.all_fields(0));
+        let judged = admit::judge(self.ask, &Method::GET, self.times, status, &fields);
+        !judged.is_err_and(NotStorable::is_of_this_request)
     }
 
     /// Returns what the second request asks for if the answer to the first [is of no use](Self::is_useless). An origin
