@@ -91,17 +91,19 @@ fn holds(schema: &Value, value: &Value, document: &Value) -> bool {
                 "items" => value
                     .as_array()
                     .is_none_or(|list| list.iter().all(|item| holds(says, item, document))),
-                "minItems" => value
-                    .as_array()
-                    .is_none_or(|list| list.len() as u64 >= says.as_u64().unwrap()),
-                "minLength" => value
-                    .as_str()
-                    .is_none_or(|text| text.chars().count() as u64 >= says.as_u64().unwrap()),
+                "minItems" | "minLength" => {
+                    length(value).is_none_or(|length| length as u64 >= says.as_u64().unwrap())
+                }
                 "const" => value == says,
                 "title" | "description" | "default" | "examples" => true,
                 other => panic!("{other} in {schema}"),
             }
     })
+}
+
+fn length(value: &Value) -> Option<usize> {
+    let items = value.as_array().map(Vec::len);
+    items.or_else(|| Some(value.as_str()?.chars().count()))
 }
 
 #[test]

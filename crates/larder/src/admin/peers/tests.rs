@@ -131,11 +131,11 @@ async fn a_purge_of_many_names_is_sent_in_parts_that_a_node_takes() {
     }
     assert_eq!(all.remove(0), tag("a"));
     assert_eq!(all.pop(), Some(single), "a single name is not split");
-    let named = all.iter().flat_map(|purge| match &purge.what {
+    let told = all.iter().flat_map(|purge| match &purge.what {
         What::Tags(names) if purge.soft => names.clone(),
         _ => panic!("{purge:?}"),
     });
-    assert_eq!(named.collect::<Vec<_>>(), names);
+    assert_eq!(told.collect::<Vec<_>>(), names);
 }
 
 #[tokio::test]

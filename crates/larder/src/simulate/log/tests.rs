@@ -275,7 +275,7 @@ fn what_a_proxy_says_in_a_format_string() {
             r#"1763692560.000 "GET /p HTTP/1.1" 200 https 192.0.2.7"#
         ),
         [format!(
-            "{AT} - GET https/p 200 >x-forwarded-for: 192.0.2.7"
+            "{AT} - GET https /p 200 >x-forwarded-for: 192.0.2.7"
         )]
     );
 }
