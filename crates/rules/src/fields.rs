@@ -206,6 +206,24 @@ pub fn may_trail(name: &HeaderName) -> bool {
     !(is_of_heads || is_hop_by_hop(name) || is_end_to_end(name))
 }
 
+/// Returns the value of `Trailer` that names, of what a message with these fields says will trail, what [may](may_trail)
+/// and `passes`; `None` if that is nothing (RFC 9110 section 6.6.2).
+pub fn trailing_names(
+    fields: &HeaderMap,
+    passes: impl Fn(&HeaderName) -> bool,
+) -> Option<HeaderValue> {
+    let lines = fields.get_all(header::TRAILER).iter();
+    let names = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    let names: Vec<_> = names
+        .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
+        .filter(|name| may_trail(name) && passes(name))
+        .collect();
+    if names.is_empty() {
+        return None;
+    }
+    HeaderValue::try_from(names.join(", ")).ok()
+}
+
 /// Fields that stand in a head alone, in addition to those that are [meant for all recipients](is_end_to_end).
 static OF_HEADS: [HeaderName; 5] = [
     header::EXPECT,

@@ -263,6 +263,29 @@ fn trailer_names_what_trails() {
     }
 }
 
+/// RFC 9110 section 6.6.2. Go's server takes no trailers but those that the head has named.
+#[test]
+fn trailer_of_a_request_names_what_trails_to_the_application() {
+    let config = "[[route]]\nrequest_headers = { remove = [\"X-Gone\"] }\n";
+    run(async {
+        let (larder, mut asked) = start(config).await;
+        let mut client = client(&larder).await;
+        let mut call = request("POST", false);
+        let named = "X-Sum, X-Gone,X-Forwarded-For, content-length"
+            .parse()
+            .unwrap();
+        call.headers_mut().insert("trailer", named);
+        let (_answer, mut upload) = client.send_request(call, false).unwrap();
+        send(&mut upload, "body");
+        let sums = [("x-sum", "1"), ("x-gone", "1")];
+        upload.send_trailers(fields(&sums)).unwrap();
+        let (call, _respond) = asked.recv().await.unwrap();
+        assert_eq!(call.headers()["trailer"], "x-sum");
+        let came = rest(call.into_body()).await;
+        assert_eq!(came, ("body".to_owned(), fields(&[("x-sum", "1")])));
+    });
+}
+
 /// Answers the next request with `content` and a trailer, whether or not it wants one. Returns the request.
 async fn trailing(asked: &mut UnboundedReceiver<Asked>, lifetime: &str) -> Request<RecvStream> {
     let (call, mut respond) = asked.recv().await.unwrap();
@@ -314,7 +337,10 @@ fn trailers_end_where_http_1_begins() {
         origin.reply("/call", content);
         let larder = serve(&origin).start();
         let mut client = client(&larder).await;
-        let (answer, mut upload) = client.send_request(request("POST", true), false).unwrap();
+        let mut call = request("POST", true);
+        call.headers_mut()
+            .insert("trailer", "x-sum".parse().unwrap());
+        let (answer, mut upload) = client.send_request(call, false).unwrap();
         send(&mut upload, "body");
         upload.send_trailers(fields(&[("x-sum", "1")])).unwrap();
         let answer = answer.await.unwrap();
@@ -323,6 +349,7 @@ fn trailers_end_where_http_1_begins() {
         assert_eq!(came, ("content".to_owned(), HeaderMap::new()));
         let call = origin.last("/call");
         assert_eq!((&*call.body, call.header("te")), (&b"body"[..], None));
+        assert_eq!(call.header("trailer"), None);
         assert!(call.trailers.is_empty());
     });
 }

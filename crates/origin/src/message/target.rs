@@ -4,7 +4,7 @@ use super::framing::{RequestFraming, has_length};
 use crate::{Error, Kind, connect::Speaks, upload::Outgoing};
 use http::{
     HeaderValue, Request, Uri, Version,
-    header::{EXPECT, HOST, TE, TRANSFER_ENCODING},
+    header::{EXPECT, HOST, TE, TRAILER, TRANSFER_ENCODING},
     uri::{Authority, PathAndQuery, Scheme},
 };
 use rules::fields;
@@ -19,6 +19,9 @@ pub(crate) fn address(
     // Only HTTP/2 brings trailers through, and over HTTP/1.1 `Connection` would have to name the field (RFC 9110 section
     // 10.1.4).
     let takes_trailers = request.headers_mut().remove(TE);
+    if !matches!(speaks, Speaks::Http2) {
+        request.headers_mut().remove(TRAILER);
+    }
     match speaks {
         Speaks::FastCgi => {
             request.headers_mut().remove(EXPECT);
@@ -44,7 +47,7 @@ pub(crate) fn address(
             parts.authority = Some(authority);
             parts.path_and_query = Some(target(request.uri()));
             // Only HTTP/1.1 has chunks and upgrades (RFC 9113 section 8.2.2).
-            fields::remove_hop_by_hop(request.headers_mut());
+            fields::remove_connection_specific(request.headers_mut());
             if let Some(said) = takes_trailers {
                 request.headers_mut().insert(TE, said);
             }

@@ -7,7 +7,7 @@ use crate::{
     user_group::HASH,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Version, header, response::Parts};
-use rules::fields::{may_trail, remove_where};
+use rules::fields::{remove_where, trailing_names};
 use std::sync::Arc;
 
 /// What holds for the trailers of one answer, whose client takes them.
@@ -50,14 +50,5 @@ impl Trailing {
 /// will trail, of what the client gets. Over HTTP/1, nothing comes.
 pub fn announced(ask: &Ask, head: &Parts) -> Option<HeaderValue> {
     let trailing = Trailing::of(ask).filter(|_| head.version == Version::HTTP_2)?;
-    let lines = head.headers.get_all(header::TRAILER).iter();
-    let names = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
-    let names: Vec<_> = names
-        .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
-        .filter(|name| may_trail(name) && trailing.passes(name))
-        .collect();
-    if names.is_empty() {
-        return None;
-    }
-    HeaderValue::try_from(names.join(", ")).ok()
+    trailing_names(&head.headers, |name| trailing.passes(name))
 }

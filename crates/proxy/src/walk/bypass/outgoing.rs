@@ -34,6 +34,13 @@ pub fn outgoing(
         // 8.2.2).
         fields.insert(header::TE, taken.clone());
     }
+    let may_trail = |name: &HeaderName| outbound::may_trail(ask.policy(), name);
+    if ask.version == Version::HTTP_2
+        && let Some(names) = fields::trailing_names(&ask.fields, may_trail)
+    {
+        // Some applications take only the trailers that the head has named.
+        fields.insert(header::TRAILER, names);
+    }
     Ok(fields)
 }
 
