@@ -1,5 +1,5 @@
-//! Reading fuzzed bytes as heads of messages. A head is written as on the wire, with bare line feeds: easy to mutate, to seed
-//! and to read when something is found.
+//! Reading fuzzed bytes as heads of messages. A head is written as on the wire, with bare line feeds: easy to mutate,
+//! to seed and to read when something is found.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 

@@ -1,6 +1,7 @@
 //! `Accept-Encoding`, entity tags in conditions, and bytes that are said to be coded.
 //!
-//! The input: lines of `Accept-Encoding`, an empty line, an entity tag, lines of `If-None-Match`, an empty line, and coded bytes.
+//! The input: lines of `Accept-Encoding`, an empty line, an entity tag, lines of `If-None-Match`, an empty line, and
+//! coded bytes.
 
 #![no_main]
 

@@ -6,8 +6,8 @@ use esi::{Page, Parser, Request, Run, Step, Token};
 use libfuzzer_sys::fuzz_target;
 use std::borrow::Cow;
 
-/// A client that would rather be part of the page: no page has these values by chance. Its host is one that a request may have, since
-/// that alone stands in addresses as it is.
+/// A client that would rather be part of the page: no page has these values by chance. Its host is one that a request
+/// may have, since that alone stands in addresses as it is.
 struct Hostile;
 
 impl Request for Hostile {

@@ -1,5 +1,6 @@
-//! A whole exchange: a request head (`METHOD TARGET`), an empty line, a response head (`STATUS DELAY LATER`): the delay of the
-//! answer in milliseconds, and how many milliseconds later a second, equal request comes. A third head is that of a 304.
+//! A whole exchange: a request head (`METHOD TARGET`), an empty line, a response head (`STATUS DELAY LATER`): the delay
+//! of the answer in milliseconds, and how many milliseconds later a second, equal request comes. A third head is that
+//! of a 304.
 #![no_main]
 
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};

@@ -1,5 +1,5 @@
-//! What a server answers over HTTP/1.1, as it is read without `hyper`. The first byte says how long the pieces are in which the
-//! content comes.
+//! What a server answers over HTTP/1.1, as it is read without `hyper`. The first byte says how long the pieces are in
+//! which the content comes.
 #![no_main]
 
 use bytes::BytesMut;

@@ -47,7 +47,8 @@ impl State {
 /// Notifies systemd, if it started the program; does nothing otherwise.
 pub fn notify(state: State) {
     if let Some(socket) = env::var_os("NOTIFY_SOCKET") {
-        // A supervisor that does not take the message does not need it, and nothing waits for ever for one that reads nothing.
+        // A supervisor that does not take the message does not need it, and nothing waits for ever for one that reads
+        // nothing.
         let _ = send(&socket, &state.text());
     }
 }

@@ -1,5 +1,5 @@
-//! What is shown for running Larder elsewhere is in order: the manifests in `examples/kubernetes/` by Kubernetes's own schema,
-//! the units in `examples/systemd/` by systemd, and the configuration that goes with them by `larder check`.
+//! What is shown for running Larder elsewhere is in order: the manifests in `examples/kubernetes/` by Kubernetes's own
+//! schema, the units in `examples/systemd/` by systemd, and the configuration that goes with them by `larder check`.
 
 #![allow(
     clippy::expect_used,

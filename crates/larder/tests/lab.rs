@@ -1,5 +1,5 @@
-//! The laboratory (`lab/`) is in order: its pages and pictures are made as they should be, its servers end with it, they and Larder
-//! accept the configurations that they are started with, and each experiment can be run.
+//! The laboratory (`lab/`) is in order: its pages and pictures are made as they should be, its servers end with it,
+//! they and Larder accept the configurations that they are started with, and each experiment can be run.
 
 #![allow(
     clippy::expect_used,
@@ -96,8 +96,8 @@ fn the_pictures_of_all_articles_can_be_seen() {
     show(&pictures);
 }
 
-/// The shortest of the experiments, as short as it can be: its servers and loads are real, and what is written can be seen. Who is
-/// ahead is not looked at: so short a run says nothing of it.
+/// The shortest of the experiments, as short as it can be: its servers and loads are real, and what is written can be
+/// seen. Who is ahead is not looked at: so short a run says nothing of it.
 #[test]
 fn an_experiment_is_measured_written_and_shown() {
     let out = scratch_dir();

@@ -41,7 +41,8 @@ pub struct OriginConfig {
 
 impl Default for OriginConfig {
     /// `idle_time` is below nginx's 75 s. Some servers close sooner (Node 5 s, gunicorn 2 s): what a reused connection
-    /// did not take is sent again, and what must not be sent twice goes on a connection that was just used, or on a new one.
+    /// did not take is sent again, and what must not be sent twice goes on a connection that was just used, or on a new
+    /// one.
     fn default() -> Self {
         Self {
             name: "origin".to_owned(),

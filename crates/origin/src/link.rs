@@ -67,7 +67,8 @@ impl Drop for Driver {
     }
 }
 
-/// An HTTP/1.1 connection that hyper drives, held by one fetch at a time or idle in the pool. Dropping it closes the socket.
+/// An HTTP/1.1 connection that hyper drives, held by one fetch at a time or idle in the pool. Dropping it closes the
+/// socket.
 #[derive(Debug)]
 pub(crate) struct Http1 {
     pub(crate) sender: http1::SendRequest<Outgoing>,

@@ -1,10 +1,10 @@
-//! The floor under everything that benchmarks compare with: what the kernel alone takes for a hit. `--listen ADDR --size N`, and
-//! `--answers N` for so many answers that lie apart, of which each request is sent one drawn at random.
+//! The floor under everything that benchmarks compare with: what the kernel alone takes for a hit. `--listen ADDR
+//! --size N`, and `--answers N` for so many answers that lie apart, of which each request is sent one drawn at random.
 //!
-//! One thread waits for readable sockets, reads what has come, and takes that for one request, whatever it says; the answer lies
-//! there with its head, and is written at once. Of a long one the kernel sends the pages as they lie, without copying them: through a
-//! pipe, which costs less than from a file in memory.
-//! No server that reads a request from a socket and writes an answer to it does less.
+//! One thread waits for readable sockets, reads what has come, and takes that for one request, whatever it says; the
+//! answer lies there with its head, and is written at once. Of a long one the kernel sends the pages as they lie,
+//! without copying them: through a pipe, which costs less than from a file in memory. No server that reads a request
+//! from a socket and writes an answer to it does less.
 
 mod flags;
 

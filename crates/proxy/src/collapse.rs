@@ -231,8 +231,8 @@ impl Flights {
         })
     }
 
-    /// Returns the flight for `key` if what it brings is outdated, and why. Purges are judged without the lock, since those
-    /// by expressions take time.
+    /// Returns the flight for `key` if what it brings is outdated, and why. Purges are judged without the lock, since
+    /// those by expressions take time.
     fn outdated(&self, key: &[u8], errand: &Errand<'_>) -> Option<(Word, Outdated)> {
         let (word, log_at, validates) = {
             let shard = self.hold(self.shard(key));

@@ -109,8 +109,8 @@ pub struct StoredExplanation {
     pub site_gives_lifetime: bool,
     /// Length in bytes; `None` while the body is on its way with unknown length.
     pub length: Option<u64>,
-    /// How much of the body is held, and where: `whole`, `disk` (whole, in a file of its own or in its segment), `parts` or
-    /// `filling`.
+    /// How much of the body is held, and where: `whole`, `disk` (whole, in a file of its own or in its segment),
+    /// `parts` or `filling`.
     pub form: &'static str,
     /// Whether it was invalidated by name.
     pub invalidated: bool,

@@ -10,9 +10,9 @@ pub(crate) fn is_strong_date(modified: Time, date: Time) -> bool {
     modified.plus(Duration::from_secs(1)) <= date
 }
 
-/// Like [`is_strong_date`], where bytes of two versions would end up in one body: at least a minute before `date`. That may
-/// be the time of receipt, by another clock than the origin's, and a file may be written twice within a second: there must
-/// be "enough difference" (RFC 9110 section 8.8.2.2).
+/// Like [`is_strong_date`], where bytes of two versions would end up in one body: at least a minute before `date`. That
+/// may be the time of receipt, by another clock than the origin's, and a file may be written twice within a second:
+/// there must be "enough difference" (RFC 9110 section 8.8.2.2).
 pub(crate) fn joins_parts(modified: Time, date: Time) -> bool {
     modified.plus(Duration::from_mins(1)) <= date
 }

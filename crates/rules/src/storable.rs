@@ -55,7 +55,8 @@ pub struct Exchange<'a> {
     pub request: &'a HeaderMap,
     /// What the request says about caching.
     pub request_directives: &'a RequestDirectives,
-    /// The target URI as `scheme://authority/path?query`; compared with `Content-Location` for POST (RFC 9110 section 9.3.3).
+    /// The target URI as `scheme://authority/path?query`; compared with `Content-Location` for POST (RFC 9110 section
+    /// 9.3.3).
     pub target: &'a str,
     /// The response's status.
     pub status: StatusCode,

@@ -79,8 +79,8 @@ impl Reservation {
         self.grow_within(self.budget.sparing(), bytes)
     }
 
-    /// Like [`grow`](Self::grow), for what can be had elsewhere, and for as long as another server likes: half of the limit
-    /// is left to others.
+    /// Like [`grow`](Self::grow), for what can be had elsewhere, and for as long as another server likes: half of the
+    /// limit is left to others.
     #[must_use]
     pub fn grow_by_half(&mut self, bytes: u64) -> bool {
         self.grow_within(self.budget.limit / 2, bytes)

@@ -9,9 +9,10 @@
 //! Nothing here knows a directive or judges whether a response may be sent: the caller does, with `rules`, and brings
 //! the time for it. Freshness is used here only to rank several variants that match; `rules` judges it.
 //!
-//! The wall clock (`clock`) is read only for what leaves this process or outlives it: what the shared tier keeps and leases
-//! (`shared::keeping`, `shared::lease`), the stream of purges (`shared::stream`), and the disk tier's own purges
-//! (`disk::keeper`); and to notice that it was set back (`sweep`). Time limits, rests and rates are measured with monotonic clocks.
+//! The wall clock (`clock`) is read only for what leaves this process or outlives it: what the shared tier keeps and
+//! leases (`shared::keeping`, `shared::lease`), the stream of purges (`shared::stream`), and the disk tier's own purges
+//! (`disk::keeper`); and to notice that it was set back (`sweep`). Time limits, rests and rates are measured with
+//! monotonic clocks.
 
 pub mod arena;
 mod body;

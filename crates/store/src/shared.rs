@@ -225,9 +225,9 @@ impl SharedTier {
         self.0.tags(keys).await
     }
 
-    /// Like [`find`](Self::find) with [`IfNothing::TakeLease`], for what was found and must be validated or fetched again: takes the
-    /// lease, or waits for what its holder brings. `than` is when the newest of what was found for the request was
-    /// received.
+    /// Like [`find`](Self::find) with [`IfNothing::TakeLease`], for what was found and must be validated or fetched
+    /// again: takes the lease, or waits for what its holder brings. `than` is when the newest of what was found for the
+    /// request was received.
     pub async fn renew(&self, question: &mut Question<'_>, than: Time) -> SharedTierLookup {
         let name = self.0.name(question.key);
         self.0.lead(question, &name, than).await

@@ -115,8 +115,8 @@ impl Variants {
             .collect()
     }
 
-    /// Whether a later fetch brought what `new` would replace, or one of several variants where `new` is for everybody: the
-    /// application has learned meanwhile that its answers differ.
+    /// Whether a later fetch brought what `new` would replace, or one of several variants where `new` is for everybody:
+    /// the application has learned meanwhile that its answers differ.
     pub fn supersedes(&self, new: &Stored) -> bool {
         let gained = |held: &Arc<Stored>| {
             new.variant.is_none() && held.variant.is_some() && held.is_of_later_fetch(new)

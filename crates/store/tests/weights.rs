@@ -26,7 +26,8 @@ const AT_ONCE: (&str, &str) = ("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_deca
 /// Tells the process that fills a tier how long its bodies are.
 const BODY: &str = "LARDER_TEST_BODY";
 
-/// Each size fills a tier in a process of its own: what was given back to the allocator would be memory that another takes for nothing.
+/// Each size fills a tier in a process of its own: what was given back to the allocator would be memory that another
+/// takes for nothing.
 #[test]
 fn a_full_tier_takes_what_it_says() {
     if let Ok(body) = env::var(BODY) {

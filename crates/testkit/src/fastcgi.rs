@@ -170,7 +170,8 @@ impl FastCgi {
         Self::serving(script, false)
     }
 
-    /// One whose script is called as soon as the parameters are there, and reads the request's body itself ([`Line::read`]).
+    /// One whose script is called as soon as the parameters are there, and reads the request's body itself
+    /// ([`Line::read`]).
     pub fn start_early(script: impl Fn(&Call, &mut Line) -> Next + Send + Sync + 'static) -> Self {
         Self::serving(script, true)
     }

@@ -82,7 +82,8 @@ pub use wire::{Head, Request};
 
 use std::time::{Duration, SystemTime};
 
-/// How long anything here waits before it fails the test: long, for a thread that stands back gets little of a busy machine.
+/// How long anything here waits before it fails the test: long, for a thread that stands back gets little of a busy
+/// machine.
 pub const BOUND: Duration = Duration::from_mins(2);
 
 /// An HTTP date (IMF-fixdate, RFC 9110 section 5.6.7), this many seconds from now; negative is in the past.

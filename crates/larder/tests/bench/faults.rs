@@ -204,7 +204,8 @@ fn an_answer_that_goes_on_for_ever() {
     all_fail(&origin.url(), &["--timeout", BEGUN], "endless");
 }
 
-/// There is always more to read: small chunks take longer to understand than to send, so the tool never has to wait for the server.
+/// There is always more to read: small chunks take longer to understand than to send, so the tool never has to wait for
+/// the server.
 #[test]
 fn an_answer_that_goes_on_for_ever_and_faster_than_it_is_read() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");

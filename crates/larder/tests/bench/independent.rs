@@ -4,8 +4,8 @@ use crate::figures;
 use std::{process::Command, thread, time::Duration};
 use testkit::{Origin, Reply};
 
-/// Which share of the requests takes how long. Percentiles that are compared lie well inside a share, and the longest is below
-/// twice the mean, from which on wrk would correct what it found.
+/// Which share of the requests takes how long. Percentiles that are compared lie well inside a share, and the longest
+/// is below twice the mean, from which on wrk would correct what it found.
 const DELAYS: [(u64, Duration); 3] = [
     (65, Duration::from_millis(100)),
     (95, Duration::from_millis(130)),

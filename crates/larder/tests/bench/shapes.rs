@@ -152,8 +152,8 @@ fn users_rest_at_random_up_to_a_bound() {
         .collect();
     gaps.sort_unstable();
     assert_eq!(gaps.len(), 11);
-    // Even is what is drawn: half of the rests lie above half of the bound, and none above it. A machine that is busy adds to each, but
-    // hardly to three of four.
+    // Even is what is drawn: half of the rests lie above half of the bound, and none above it. A machine that is busy
+    // adds to each, but hardly to three of four.
     assert!(gaps[8] < 300, "{gaps:?}");
     assert!(gaps[10] > 150 && gaps[10] - gaps[0] > 100, "{gaps:?}");
 }

@@ -75,7 +75,8 @@ impl Example {
         assert!(page.contains(line), "the page does not say {line:?}");
     }
 
-    /// A command of the example's page, with the port in use in place of 5001, in this folder, after it was told where Larder is.
+    /// A command of the example's page, with the port in use in place of 5001, in this folder, after it was told where
+    /// Larder is.
     fn command(
         &self,
         line: &str,

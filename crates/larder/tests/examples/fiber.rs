@@ -1,4 +1,5 @@
-//! Go with Fiber, after the article on APIs and CDNs: `allowCache(5)`, `no-store` for the rest, and a header that passes by.
+//! Go with Fiber, after the article on APIs and CDNs: `allowCache(5)`, `no-store` for the rest, and a header that
+//! passes by.
 
 use crate::common::{Example, admin, get, hit, made, many, said, same, together};
 use testkit::Command;

@@ -1,5 +1,5 @@
-//! Java on Tomcat, after the article on microcaching: `order by rand()` over 8,000 rows, once a second at most; and posts that
-//! are kept for long and purged when they change.
+//! Java on Tomcat, after the article on microcaching: `order by rand()` over 8,000 rows, once a second at most; and
+//! posts that are kept for long and purged when they change.
 
 use crate::common::{App, Example, get, hit, made, many, said, same, together};
 use testkit::{Larder, Response, wait_until};

@@ -1,4 +1,5 @@
-//! The applications in `examples/` run as their pages say, with Larder before them, and the tests count what Larder saves them.
+//! The applications in `examples/` run as their pages say, with Larder before them, and the tests count what Larder
+//! saves them.
 
 #![allow(
     clippy::expect_used,

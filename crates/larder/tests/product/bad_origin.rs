@@ -552,7 +552,8 @@ fn a_connection_that_died_while_idle_is_replaced() {
     }
 }
 
-/// RFC 9110 section 9.2.2: a client SHOULD NOT automatically retry a failed automatic retry, be the first connection an idle one or not.
+/// RFC 9110 section 9.2.2: a client SHOULD NOT automatically retry a failed automatic retry, be the first connection an
+/// idle one or not.
 #[test]
 fn a_retry_that_fails_is_not_tried_again() {
     let (origin, larder) = start();

@@ -52,8 +52,8 @@ fn the_client_is_whom_the_proxy_names() {
     }
 }
 
-/// A client that the proxy hides, or whose own words cannot be read, is not the proxy: it stands in no network of those who may
-/// have more.
+/// A client that the proxy hides, or whose own words cannot be read, is not the proxy: it stands in no network of those
+/// who may have more.
 #[test]
 fn whom_the_proxy_does_not_name_is_not_the_proxy() {
     let (origin, larder) = start_with(

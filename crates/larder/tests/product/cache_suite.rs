@@ -76,8 +76,8 @@ const DEVIATIONS: [(&[&str], &str); 11] = [
     ),
 ];
 
-/// What caches may do (`check` in the suite's words) is for each to choose; what they must do, and do at their best, is held against
-/// [`DEVIATIONS`].
+/// What caches may do (`check` in the suite's words) is for each to choose; what they must do, and do at their best, is
+/// held against [`DEVIATIONS`].
 #[test]
 fn what_deviates_from_the_public_suite_is_what_is_explained() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

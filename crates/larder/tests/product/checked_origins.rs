@@ -1,4 +1,5 @@
-//! What `larder check` says of the table of an origin, and what `larder serve` makes of it beside a server on the command line.
+//! What `larder check` says of the table of an origin, and what `larder serve` makes of it beside a server on the
+//! command line.
 
 use crate::common::{command, faults};
 use std::fs;

@@ -23,7 +23,8 @@ pub(crate) fn text(seed: &str, length: usize) -> String {
     all
 }
 
-/// A page that may be kept for an hour: threads that stand back make forms of it, which takes minutes on a machine that is busy.
+/// A page that may be kept for an hour: threads that stand back make forms of it, which takes minutes on a machine that
+/// is busy.
 pub(crate) fn page(body: &str) -> Reply {
     Reply::ok()
         .cache("max-age=3600")

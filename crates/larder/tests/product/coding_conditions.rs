@@ -9,8 +9,8 @@ use testkit::Response;
 
 const SINCE: &str = "Wed, 01 Oct 2025 10:00:00 GMT";
 
-/// RFC 9110 sections 8.8.3.3, 13.1.2 and 15.4.5: a condition is about what a 200 would bring, and a 304 has the tag of that. A cache
-/// before us takes the tag for the name of what it has: it sent gzip to clients that cannot read it.
+/// RFC 9110 sections 8.8.3.3, 13.1.2 and 15.4.5: a condition is about what a 200 would bring, and a 304 has the tag of
+/// that. A cache before us takes the tag for the name of what it has: it sent gzip to clients that cannot read it.
 #[test]
 fn a_tag_of_what_the_client_would_not_get_confirms_nothing() {
     let (origin, larder) = start();

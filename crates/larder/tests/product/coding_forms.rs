@@ -369,7 +369,8 @@ fn what_stays_on_disk_is_coded_once_in_what_costs_least() {
     }
 }
 
-/// One whose form is more than memory keeps is not coded for each client: the first gets what is made, all others the content.
+/// One whose form is more than memory keeps is not coded for each client: the first gets what is made, all others the
+/// content.
 #[test]
 fn what_is_too_large_in_any_form_is_sent_as_it_is() {
     let (origin, body) = (Origin::start(), text("huge", 12_000_000));

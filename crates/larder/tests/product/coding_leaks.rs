@@ -150,7 +150,8 @@ fn a_form_under_way_is_dropped_by_a_newer_page() {
     }
 }
 
-/// One content, confirmed by a 304 for each of its users: they share what was made of it, and nothing of each other's fields.
+/// One content, confirmed by a 304 for each of its users: they share what was made of it, and nothing of each other's
+/// fields.
 #[test]
 fn users_of_one_content_share_no_fields() {
     let (origin, larder) = start();
@@ -251,7 +252,8 @@ fn a_client_that_leaves_spoils_nothing() {
     assert_eq!(origin.requests("/"), 1);
 }
 
-/// Fields that only the request's own client may have go with the form that it gets (RFC 9111 sections 5.2.2.4 and 5.2.2.7).
+/// Fields that only the request's own client may have go with the form that it gets (RFC 9111 sections 5.2.2.4 and
+/// 5.2.2.7).
 #[test]
 fn fields_for_one_client_go_with_its_form() {
     for directive in ["private", "no-cache"] {
@@ -291,8 +293,8 @@ fn fields_for_one_client_go_with_its_form() {
     }
 }
 
-/// RFC 9111 section 4.1: where the origin was told what a client accepts, what it coded for that is not for who accepts something else and
-/// wants nothing transformed. For all others it is decoded.
+/// RFC 9111 section 4.1: where the origin was told what a client accepts, what it coded for that is not for who accepts
+/// something else and wants nothing transformed. For all others it is decoded.
 #[test]
 fn what_was_coded_for_one_client_is_not_for_who_wants_no_transformation() {
     let (origin, larder) = start();

@@ -208,8 +208,8 @@ fn an_origin_that_codes_when_asked_is_not_asked() {
     assert_eq!(origin.requests("/"), 1);
 }
 
-/// An origin is asked in the client's own words where its answer is hardly kept; what is kept all the same, and cannot be decoded
-/// here, is a variant.
+/// An origin is asked in the client's own words where its answer is hardly kept; what is kept all the same, and cannot
+/// be decoded here, is a variant.
 #[test]
 fn a_coding_that_cannot_be_taken_off_is_for_who_accepts_it() {
     for (kind, coded, control) in [
@@ -241,8 +241,8 @@ fn a_coding_that_cannot_be_taken_off_is_for_who_accepts_it() {
     }
 }
 
-/// RFC 9111 section 4.1: spellings of `Accept-Encoding` that mean the same select the same. Of a type that is not coded here, nothing is taken
-/// off.
+/// RFC 9111 section 4.1: spellings of `Accept-Encoding` that mean the same select the same. Of a type that is not coded
+/// here, nothing is taken off.
 #[test]
 fn what_is_coded_unasked_and_stays_so_is_kept_once_for_what_means_the_same() {
     for (accepts, same) in [
@@ -274,7 +274,8 @@ fn what_is_coded_unasked_and_stays_so_is_kept_once_for_what_means_the_same() {
     }
 }
 
-/// `WhiteNoise` gives a file and its gzip one strong tag. A 304 then confirms bytes that the client may not be able to read.
+/// `WhiteNoise` gives a file and its gzip one strong tag. A 304 then confirms bytes that the client may not be able to
+/// read.
 #[test]
 fn one_tag_for_all_codings_brings_nobody_a_coding_that_it_cannot_read() {
     let config = "[[origin]]\nservers = \"{origin}\"\n[defaults]\ncompress = false\n";

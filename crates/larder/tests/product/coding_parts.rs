@@ -1,5 +1,5 @@
-//! Parts and conditions where clients hold different codings: what they get continues what they hold, or is whole (RFC 9110
-//! sections 13.1.1, 13.1.5 and 14).
+//! Parts and conditions where clients hold different codings: what they get continues what they hold, or is whole (RFC
+//! 9110 sections 13.1.1, 13.1.5 and 14).
 
 use super::{
     coding::{coding, decoded, get, page, plain, text},
@@ -400,8 +400,9 @@ fn identity_is_no_coding() {
     );
 }
 
-/// What must not be transformed has one form, by the answer's word or the request's, in whatever order fields stand: a part on condition of a
-/// date is a part, asked for the first time, from the store, and beside what is missing. It was taken for the whole, and broke off.
+/// What must not be transformed has one form, by the answer's word or the request's, in whatever order fields stand: a
+/// part on condition of a date is a part, asked for the first time, from the store, and beside what is missing. It was
+/// taken for the whole, and broke off.
 #[test]
 fn a_dated_part_of_what_is_not_transformed_is_a_part() {
     for (number, asks, says) in [

@@ -58,8 +58,8 @@ fn coded(reply: Reply, coding: &str, code: &[u8]) -> Reply {
     reply.header("Content-Encoding", coding).body(code)
 }
 
-/// The page, whose origin pauses at the gate. What is at work on it counts as more than so many bytes meanwhile, and as none when
-/// it is out.
+/// The page, whose origin pauses at the gate. What is at work on it counts as more than so many bytes meanwhile, and as
+/// none when it is out.
 fn counted_meanwhile(larder: &Larder, accepts: &str, gate: &Gate, least: u64) -> Response {
     let mut client = larder.get("/").header("Accept-Encoding", accepts).begin();
     let mut answer = client.read_head();

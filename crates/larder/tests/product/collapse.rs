@@ -504,8 +504,8 @@ fn of_little_memory() -> (Origin, Larder) {
 
 /// While memory is short nothing large is kept: those who have waited for one answer do not wait for the next.
 ///
-/// That there is no room shows only as the body comes. So what is left is enough for its head, not for its first bytes, and these
-/// come with the head, in one write: otherwise the followers might look in between, and read along.
+/// That there is no room shows only as the body comes. So what is left is enough for its head, not for its first bytes,
+/// and these come with the head, in one write: otherwise the followers might look in between, and read along.
 #[test]
 fn who_has_waited_for_what_there_is_no_room_for_waits_no_more() {
     const HALF: usize = 252 << 10;

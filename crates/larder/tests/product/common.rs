@@ -12,7 +12,8 @@ pub(crate) fn command() -> Command {
     Command::new(env!("CARGO_BIN_EXE_larder"))
 }
 
-/// The same for a user to whom modes mean something: where root runs the tests, without the capabilities that make them mean nothing.
+/// The same for a user to whom modes mean something: where root runs the tests, without the capabilities that make them
+/// mean nothing.
 pub(crate) fn command_of_anybody() -> Command {
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     if is_root {

@@ -372,8 +372,8 @@ fn what_is_private_to_credentials_is_confirmed_by_the_application() {
     assert_eq!((asked.len(), conditions.count()), (3, 2));
 }
 
-/// RFC 5861 section 4: a page that meets the condition answers it while the origin fails. One that does not is another version than the client
-/// wants, and nothing for it.
+/// RFC 5861 section 4: a page that meets the condition answers it while the origin fails. One that does not is another
+/// version than the client wants, and nothing for it.
 #[test]
 fn a_stale_page_stands_in_for_those_whose_condition_it_meets() {
     for failing in [Reply::close, || Reply::status(503)] {
@@ -445,7 +445,8 @@ fn what_is_not_stored_is_judged_by_its_status_too() {
     for (tag, status, content) in [
         ("\"a\"", 304, ""),
         ("\"b\"", 200, "page"),
-        // The condition goes along from here on. This origin does not heed it; what comes is the current representation all the same.
+        // The condition goes along from here on. This origin does not heed it; what comes is the current representation
+        // all the same.
         ("\"a\"", 304, ""),
     ] {
         let answer = ask_at(&larder, "/page", tag);
@@ -682,7 +683,8 @@ fn a_304_has_the_tag_of_the_page() {
     }
 }
 
-/// RFC 9110 section 13.1.3: beside a tag a date is ignored. What has a date alone is confirmed by it, whatever tags other variants have.
+/// RFC 9110 section 13.1.3: beside a tag a date is ignored. What has a date alone is confirmed by it, whatever tags
+/// other variants have.
 #[test]
 fn what_has_a_date_alone_is_confirmed_beside_variants_with_tags() {
     // What a 304 brings, which need not have any validator (RFC 9110 section 15.4.5).

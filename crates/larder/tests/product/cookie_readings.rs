@@ -95,8 +95,8 @@ fn in_any_case(line: &str) -> Option<String> {
     last(&line.to_ascii_lowercase()).map(|value| value.to_ascii_uppercase())
 }
 
-/// As Python's `SimpleCookie`: a semicolon within quotes ends nothing, it stops at what it cannot read, and gives all up at a word that
-/// is no cookie, or at an attribute before the first.
+/// As Python's `SimpleCookie`: a semicolon within quotes ends nothing, it stops at what it cannot read, and gives all
+/// up at a word that is no cookie, or at an attribute before the first.
 fn quoted(line: &str) -> Option<String> {
     let (mut rest, mut found, mut seen) = (line, None, false);
     while let Some((pair, behind)) = next_pair(rest) {

@@ -3,7 +3,8 @@
 use crate::common::{Said, start_with};
 use testkit::Reply;
 
-/// What each path is answered as, and whether `ttl_mode = "static"` keeps it although the application says that it is private.
+/// What each path is answered as, and whether `ttl_mode = "static"` keeps it although the application says that it is
+/// private.
 const ROWS: &[(&str, &str, bool)] = &[
     ("/a.css", "text/css", true),
     ("/a.css", "text/css; charset=utf-8", true),
@@ -118,7 +119,8 @@ fn what_is_confirmed_keeps_its_lifetime() {
     assert!(larder.get("/a.css").send().hit());
 }
 
-/// What an application sends where it has no such file is its page, with the session that it begins: the site spoke of files.
+/// What an application sends where it has no such file is its page, with the session that it begins: the site spoke of
+/// files.
 #[test]
 fn a_page_under_the_path_of_a_file_is_kept_as_the_application_says() {
     let (origin, larder) = start_with(

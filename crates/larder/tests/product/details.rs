@@ -1,5 +1,5 @@
-//! Each fault is told by its own word (`detail` in `Cache-Status`, RFC 9211 section 2.8) and with its own status, as docs/answers.md has
-//! them.
+//! Each fault is told by its own word (`detail` in `Cache-Status`, RFC 9211 section 2.8) and with its own status, as
+//! docs/answers.md has them.
 
 use super::frames::is_bad_request;
 use crate::common::{Said, reload_as, start_with};

@@ -25,8 +25,8 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// 4 MiB of memory and a disk tier of 64 MiB before a fresh origin, for clients that may take their time. `config`: what is
-    /// added, tables alone; `{origin}` stands for the origin's URL.
+    /// 4 MiB of memory and a disk tier of 64 MiB before a fresh origin, for clients that may take their time. `config`:
+    /// what is added, tables alone; `{origin}` stands for the origin's URL.
     pub fn new(config: &str) -> Self {
         let (origin, path) = (Origin::start(), scratch_dir().join("disk"));
         let config = format!(

@@ -1,5 +1,5 @@
-//! A file system that turns read-only while the cache runs, and a device that fails altogether: what was acknowledged is not lost,
-//! and nothing wrong is sent.
+//! A file system that turns read-only while the cache runs, and a device that fails altogether: what was acknowledged
+//! is not lost, and nothing wrong is sent.
 
 use crate::{
     common::Said,

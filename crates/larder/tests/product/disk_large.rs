@@ -617,8 +617,8 @@ fn ranges_beyond_four_gigabytes_are_kept_at_their_place() {
     assert_eq!(site.origin.requests("/film"), asked);
 }
 
-/// RFC 9111 section 4.3.3: what has become too large for the store has replaced what is there all the same, whether that shows beforehand or
-/// on its way.
+/// RFC 9111 section 4.3.3: what has become too large for the store has replaced what is there all the same, whether
+/// that shows beforehand or on its way.
 #[test]
 fn what_outgrows_the_store_is_not_answered_by_what_came_before_it() {
     for chunked in [false, true] {

@@ -214,7 +214,8 @@ fn tells(answer: &testkit::Response) -> bool {
     format!("{:?}", answer.head).contains("secret-of-ann")
 }
 
-/// What a 304 made of a page for its own client alone is nobody else's: not under another variant, and not after a restart.
+/// What a 304 made of a page for its own client alone is nobody else's: not under another variant, and not after a
+/// restart.
 #[test]
 fn what_a_304_made_for_one_client_is_not_written() {
     type Fields = &'static [(&'static str, &'static str)];

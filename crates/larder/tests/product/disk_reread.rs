@@ -1,5 +1,5 @@
-//! A page that lies on disk is read anew with each look, and now and then taken into memory: what an origin says of one reading holds for
-//! the others.
+//! A page that lies on disk is read anew with each look, and now and then taken into memory: what an origin says of one
+//! reading holds for the others.
 
 use crate::{
     common::Said,
@@ -11,8 +11,8 @@ use std::sync::{
 };
 use testkit::{Larder, Reply, Request, Response, wait_until};
 
-/// So many that memory takes one of them, at the least, between the look that finds it stale and the fetch: one reading in eight, and two
-/// for each page.
+/// So many that memory takes one of them, at the least, between the look that finds it stale and the fetch: one reading
+/// in eight, and two for each page.
 const PAGES: usize = 16;
 
 /// Stored pages that are stale lie on disk, and not in memory. From now on the origin answers as `then` says.

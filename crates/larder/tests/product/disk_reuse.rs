@@ -67,7 +67,8 @@ fn variants_come_back_side_by_side() {
     }
 }
 
-/// RFC 9111 section 4: "a cache MUST use the most recent one (as determined by the Date header field)", whichever was written last.
+/// RFC 9111 section 4: "a cache MUST use the most recent one (as determined by the Date header field)", whichever was
+/// written last.
 #[test]
 fn of_several_that_match_the_newest_comes_back() {
     let site = Site::with(|request| match request.header("foo") {
@@ -630,8 +631,9 @@ fn what_does_not_last_is_not_written_again_and_again() {
     assert_eq!(sample(&larder, "larder_disk_writes_total"), 3);
 }
 
-/// RFC 9111 section 4.3.3: a full answer says of what the condition named, and the request could have been answered with, that it is not
-/// suitable: an application that has forgotten a `Vary`, and sends it now. After a restart that is given up still.
+/// RFC 9111 section 4.3.3: a full answer says of what the condition named, and the request could have been answered
+/// with, that it is not suitable: an application that has forgotten a `Vary`, and sends it now. After a restart that is
+/// given up still.
 #[test]
 fn what_was_given_up_stays_so_after_a_restart() {
     let site = Site::with(|request| {

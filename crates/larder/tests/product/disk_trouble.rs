@@ -392,8 +392,8 @@ fn open_large(larder: &Larder) -> (usize, usize) {
     (large.len(), removed)
 }
 
-/// Large bodies are in memory with their heads alone: what makes room on disk is let go of all the same, also where its head was written
-/// more than once.
+/// Large bodies are in memory with their heads alone: what makes room on disk is let go of all the same, also where its
+/// head was written more than once.
 #[test]
 fn what_made_room_is_kept_open_no_more() {
     let site = Site::with(|request| {
@@ -489,9 +489,9 @@ fn the_size_is_a_hard_limit() {
     assert!(hits > 20, "and it is made use of: {hits}");
 }
 
-/// Bytes of all files in a directory.
-/// Bytes that the files in it took together at one moment, at least. One look at each after the other would count a file that is
-/// removed meanwhile together with the one that takes its place: what counts is what was there before and after, as short as it was.
+/// Bytes of all files in a directory. Bytes that the files in it took together at one moment, at least. One look at
+/// each after the other would count a file that is removed meanwhile together with the one that takes its place: what
+/// counts is what was there before and after, as short as it was.
 fn used(path: &Path) -> u64 {
     let (before, after) = (sizes(path), sizes(path));
     let both = after

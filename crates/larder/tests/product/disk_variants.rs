@@ -6,8 +6,8 @@ use crate::{
 };
 use testkit::{Larder, Reply};
 
-/// One variant is on disk, and another, which was asked for once, in memory alone: the origin may confirm either (RFC 9111 section
-/// 4.3.1).
+/// One variant is on disk, and another, which was asked for once, in memory alone: the origin may confirm either (RFC
+/// 9111 section 4.3.1).
 #[test]
 fn what_memory_alone_has_may_be_confirmed_beside_what_is_on_disk() {
     let site = Site::with(|request| {

@@ -1,4 +1,5 @@
-//! Requests over HTTP/2 whose content ends behind their head: empty content is none, whatever frame says so (RFC 9113 section 8.1).
+//! Requests over HTTP/2 whose content ends behind their head: empty content is none, whatever frame says so (RFC 9113
+//! section 8.1).
 
 use super::frames::{PREFACE, frame, head, head_with, last, read_frame};
 use crate::common::start;

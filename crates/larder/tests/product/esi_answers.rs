@@ -373,8 +373,8 @@ fn a_get_with_content_is_sent_once_without_its_range_and_conditions() {
     }
 }
 
-/// A range means nothing with `POST` (RFC 9110 section 14.2). Where the application takes it for one all the same, nothing is done twice,
-/// and no source of a page gets out.
+/// A range means nothing with `POST` (RFC 9110 section 14.2). Where the application takes it for one all the same,
+/// nothing is done twice, and no source of a page gets out.
 #[test]
 fn a_post_with_a_range_is_sent_once_and_without_it() {
     for route in ["esi = true", "cache = true"] {

@@ -1,4 +1,5 @@
-//! Pages of fragments and content codings: what the origin coded is read, and what is composed is coded for who may have it so.
+//! Pages of fragments and content codings: what the origin coded is read, and what is composed is coded for who may
+//! have it so.
 
 use crate::{
     coding::{BROWSER, coding, decoded, get, text},

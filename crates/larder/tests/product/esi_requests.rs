@@ -276,7 +276,8 @@ fn the_host_keeps_its_port_in_an_address() {
     }
 }
 
-/// An HTTP/1.0 client need not say which host it means: its page's fragments are asked for as the page was, in the origin's own name.
+/// An HTTP/1.0 client need not say which host it means: its page's fragments are asked for as the page was, in the
+/// origin's own name.
 #[test]
 fn a_page_without_a_host_has_fragments_too() {
     let (origin, larder) = start_with(ON);

@@ -197,7 +197,8 @@ fn who_names_a_group_is_said_to_be_refused_where_a_client_is() {
     }
 }
 
-/// What only the application may judge is not answered in its place, and a path that it may read otherwise is no rule of the site's.
+/// What only the application may judge is not answered in its place, and a path that it may read otherwise is no rule
+/// of the site's.
 #[test]
 fn what_only_the_application_can_say_is_told_so() {
     let (origin, larder) = start_with(

@@ -101,8 +101,8 @@ fn what_a_visitor_has_logged_breaks_nothing() {
     assert!(larder.get("/").send().hit());
 }
 
-/// All that are asked complain at the same moment. Where the machine is too busy to bring more of that in a second than are logged,
-/// they are asked once more.
+/// All that are asked complain at the same moment. Where the machine is too busy to bring more of that in a second than
+/// are logged, they are asked once more.
 #[test]
 fn of_many_complaints_some_are_logged_and_the_rest_counted() {
     const AT_ONCE: usize = 100;

@@ -1,4 +1,5 @@
-//! A site's folder that cannot be read, or has lost its front, is not taken for one without pages, and the log tells of it.
+//! A site's folder that cannot be read, or has lost its front, is not taken for one without pages, and the log tells of
+//! it.
 
 use crate::common::{Said, command_of_anybody};
 use std::{

@@ -1,5 +1,5 @@
-//! What other web servers are told by `.htaccess` files, Larder does by itself: what is guarded is not sent, and nothing is run
-//! that visitors uploaded.
+//! What other web servers are told by `.htaccess` files, Larder does by itself: what is guarded is not sent, and
+//! nothing is run that visitors uploaded.
 
 use crate::common::Said;
 use std::{

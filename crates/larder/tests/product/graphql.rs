@@ -1,5 +1,5 @@
-//! GraphQL: queries are answered from the store by what they mean, by `GET`, by `POST` and by `QUERY`; what changes something
-//! never is, and what is not understood passes.
+//! GraphQL: queries are answered from the store by what they mean, by `GET`, by `POST` and by `QUERY`; what changes
+//! something never is, and what is not understood passes.
 
 use crate::common::{Said, start_with};
 use testkit::{Larder, Origin, Reply, Response};

@@ -1,4 +1,5 @@
-//! What belongs to one connection stays there; what every hop adds (RFC 9110 sections 6.6, 7.6 and 15.2; RFC 9111 section 3.1).
+//! What belongs to one connection stays there; what every hop adds (RFC 9110 sections 6.6, 7.6 and 15.2; RFC 9111
+//! section 3.1).
 
 use crate::common::{Said, counted, start, start_with};
 use std::{
@@ -260,8 +261,8 @@ fn the_origin_connection_is_kept_whatever_clients_do_with_theirs() {
     );
 }
 
-/// Where they end is not certain: a bare LF is the end of a line for some, and for others not (RFC 9112 section 2.2). What follows is
-/// nobody's request.
+/// Where they end is not certain: a bare LF is the end of a line for some, and for others not (RFC 9112 section 2.2).
+/// What follows is nobody's request.
 #[test]
 fn trailers_of_a_request_end_its_connection() {
     let (origin, larder) = start();

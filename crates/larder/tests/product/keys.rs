@@ -296,8 +296,8 @@ fn a_route_may_store_nothing() {
     assert!(hit(&larder, "/page", &[]));
 }
 
-/// Fields of content do not go with a request that has none, unless the site says so: many API clients send `Content-Type` with
-/// each request, and some applications want it.
+/// Fields of content do not go with a request that has none, unless the site says so: many API clients send
+/// `Content-Type` with each request, and some applications want it.
 #[test]
 fn a_get_has_the_fields_of_content_that_the_site_names() {
     let (origin, larder) = start_with(

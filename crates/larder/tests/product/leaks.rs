@@ -679,7 +679,8 @@ fn keyed_cookies_that_are_no_text_are_told_apart() {
     }
 }
 
-/// Workers use memory again for what they read and write: nothing of one client's request or answer may be in what comes next.
+/// Workers use memory again for what they read and write: nothing of one client's request or answer may be in what
+/// comes next.
 #[test]
 fn what_is_read_and_written_leaves_nothing_behind() {
     let origin = Origin::start();
@@ -706,8 +707,8 @@ fn what_is_read_and_written_leaves_nothing_behind() {
     }
 }
 
-/// What a request's fields were read to serves the next that has the same: after misses that wait for the origin at once, too. Each is
-/// forwarded as its own client wrote it.
+/// What a request's fields were read to serves the next that has the same: after misses that wait for the origin at
+/// once, too. Each is forwarded as its own client wrote it.
 #[test]
 fn fields_of_requests_that_wait_together_do_not_change_places() {
     let (origin, larder) = start_with(
@@ -768,8 +769,8 @@ fn fields_of_requests_that_wait_together_do_not_change_places() {
     }
 }
 
-/// Applications resolve dot segments, merge slashes, decode them, or leave parameters out: what is closed must not be kept for everybody
-/// under another spelling.
+/// Applications resolve dot segments, merge slashes, decode them, or leave parameters out: what is closed must not be
+/// kept for everybody under another spelling.
 #[test]
 fn a_closed_path_in_another_spelling_is_not_kept() {
     let closed_by = [
@@ -879,8 +880,8 @@ fn what_connection_takes_from_the_key_is_stored_for_nobody() {
     assert_eq!(ask().send().text(), "https");
 }
 
-/// A trusted proxy says for whom it asks, and the application varies its page by that: nobody else gets it by saying the same, and what
-/// it made for a stranger is not the proxy's.
+/// A trusted proxy says for whom it asks, and the application varies its page by that: nobody else gets it by saying
+/// the same, and what it made for a stranger is not the proxy's.
 #[test]
 fn what_a_trusted_proxy_says_chooses_a_variant_for_it_alone() {
     let origin = Origin::start();

@@ -258,7 +258,8 @@ fn a_quit_is_a_graceful_stop() {
     assert_eq!(larder.wait().code, Some(0));
 }
 
-/// A listener that a reload would take away is in the way of the one that is to come: nobody is to look for another process.
+/// A listener that a reload would take away is in the way of the one that is to come: nobody is to look for another
+/// process.
 #[test]
 fn a_listener_that_our_own_is_in_the_way_of_needs_a_restart() {
     let origin = Origin::start();

@@ -243,8 +243,8 @@ fn what_we_tell_the_origin_that_we_understand_we_understand() {
     );
 }
 
-/// RFC 9111 section 4.2.3: `request_time` is that of the request that led to the response. What a fetch waits for its turn at an origin
-/// that has much to do is no age of what comes then.
+/// RFC 9111 section 4.2.3: `request_time` is that of the request that led to the response. What a fetch waits for its
+/// turn at an origin that has much to do is no age of what comes then.
 #[test]
 fn waiting_for_a_turn_makes_no_response_older() {
     let config = "[[origin]]\nservers = \"{origin}\"\nmost_concurrent = 1\nqueue = { length = 1, time = \"60s\" }\n";

@@ -662,7 +662,8 @@ const SOMEBODY: [&str; 5] = [
     "env",
 ];
 
-/// Files are looked up and a stop is waited for on threads of their own. Where the system has none left, those that are there do it.
+/// Files are looked up and a stop is waited for on threads of their own. Where the system has none left, those that are
+/// there do it.
 #[test]
 fn where_no_thread_can_be_made_files_are_sent_and_a_stop_is_a_stop() {
     let user = std::process::Command::new("id").arg("-u").output();

@@ -1,5 +1,5 @@
-//! Middle bodies lie in memory that the kernel sends without copying: they are the same in every byte however they are asked for,
-//! never another's, and never more than the budget.
+//! Middle bodies lie in memory that the kernel sends without copying: they are the same in every byte however they are
+//! asked for, never another's, and never more than the budget.
 
 use crate::{
     common::{Said, command, sample, serve},

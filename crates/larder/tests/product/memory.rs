@@ -52,8 +52,8 @@ fn memory_stays_within_its_budget() {
     );
 }
 
-/// For each stored response at most 512 bytes beyond what the origin sent of it: by what the budget counts, and by what the kernel
-/// says that the process holds.
+/// For each stored response at most 512 bytes beyond what the origin sent of it: by what the budget counts, and by what
+/// the kernel says that the process holds.
 #[test]
 fn what_is_stored_costs_little_beyond_its_own_bytes() {
     const MANY: u64 = 4_000;
@@ -91,7 +91,8 @@ fn what_is_stored_costs_little_beyond_its_own_bytes() {
     assert!(grown <= MANY * (own + BEYOND) + (8 << 20), "{grown} in all");
 }
 
-/// Before an origin of 400,000 bytes a page. A 304 that answers the request of another variant makes the stored body that variant's too.
+/// Before an origin of 400,000 bytes a page. A 304 that answers the request of another variant makes the stored body
+/// that variant's too.
 fn lending() -> (Origin, Larder) {
     let (origin, larder) = small();
     let body = vec![b'x'; 400_000];
@@ -948,7 +949,8 @@ fn what_comes_back_into_the_store_is_weighed_once() {
     });
 }
 
-/// Until its replacement has come, a response may be put back. Both count, each once: there is room for two of the largest.
+/// Until its replacement has come, a response may be put back. Both count, each once: there is room for two of the
+/// largest.
 #[test]
 fn what_is_replaced_and_may_be_put_back_counts_once() {
     for size in [500_000, 750_000, 1_000_000] {

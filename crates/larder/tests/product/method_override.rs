@@ -1,5 +1,5 @@
-//! Requests that are meant with another method than they have: what the application learns of that, and that nobody poisons the
-//! store with it.
+//! Requests that are meant with another method than they have: what the application learns of that, and that nobody
+//! poisons the store with it.
 
 use crate::common::{Said, counted, start, start_with};
 use testkit::{Larder, Origin, Reply, Request, Response, wait_until};
@@ -111,8 +111,8 @@ fn it_invalidates_as_any_unsafe_request_does() {
     }
 }
 
-/// RFC 9110 section 9.3.3: the answer to a POST may be stored for later GETs. But whether this one is the answer to a POST, only
-/// the application knows.
+/// RFC 9110 section 9.3.3: the answer to a POST may be stored for later GETs. But whether this one is the answer to a
+/// POST, only the application knows.
 #[test]
 fn its_answer_is_not_the_stored_page() {
     for config in [

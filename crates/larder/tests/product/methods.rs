@@ -356,8 +356,8 @@ fn a_forwarded_head_refreshes_or_disqualifies_the_stored_get() {
     }
 }
 
-/// Two stored responses that vary by different fields: a request may match both, and the older answers some that the newer does
-/// not.
+/// Two stored responses that vary by different fields: a request may match both, and the older answers some that the
+/// newer does not.
 fn varying_apart(head: fn(Reply) -> Reply) -> (testkit::Origin, testkit::Larder) {
     let (origin, larder) = start();
     origin.on("/", move |request| {

@@ -1,4 +1,5 @@
-//! What operators set alarms on counts what its name says: each figure has a number of its own here, so that none stands for another.
+//! What operators set alarms on counts what its name says: each figure has a number of its own here, so that none
+//! stands for another.
 
 use crate::{
     common::{Said, sample, start_with},

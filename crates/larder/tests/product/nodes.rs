@@ -284,7 +284,8 @@ fn redis_is_killed_and_comes_back() {
         vec![(before + 1).to_string(); NODES],
         "fetched once more, for all"
     );
-    // What purges went by may have died with the old server, unseen: then the first one says that nobody knows, and to ask again.
+    // What purges went by may have died with the old server, unseen: then the first one says that nobody knows, and to
+    // ask again.
     purge(&site.nodes[1], &["http://site.example/nothing"]);
     let purged = site.purge(1, "http://site.example/page");
     assert_eq!(purged.code, Some(0), "{purged:?}");

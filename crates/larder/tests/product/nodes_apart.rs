@@ -69,7 +69,8 @@ fn a_node_that_is_cut_off_asks_the_application_and_catches_up() {
     assert!(other.hit() && other.text() == "1", "{:?}", other.head);
 }
 
-/// What it keeps may have been purged elsewhere: the application says whether it still holds, and that costs no second copy.
+/// What it keeps may have been purged elsewhere: the application says whether it still holds, and that costs no second
+/// copy.
 #[test]
 fn a_node_that_is_cut_off_uses_what_the_application_confirms() {
     let mut site = Site::start();
@@ -404,8 +405,8 @@ fn what_is_shared_expires_and_is_small_and_can_be_listed() {
     assert!(found.hit() && found.body.len() == length);
 }
 
-/// Of a large page its head and each of its pieces expire, in Redis itself. What nodes hear purges by does not: without it they
-/// would keep nothing.
+/// Of a large page its head and each of its pieces expire, in Redis itself. What nodes hear purges by does not: without
+/// it they would keep nothing.
 #[test]
 fn every_key_of_a_large_page_expires_and_the_log_of_purges_does_not() {
     let site = Site::start();

@@ -50,7 +50,8 @@ fn confirm(site: &Site, node: usize) -> Response {
     get(&site.nodes[node], "/page")
 }
 
-/// Whichever node it is that asks, the one that fetched it or one that has found it. Its body stays where it is, for as long as its head.
+/// Whichever node it is that asks, the one that fetched it or one that has found it. Its body stays where it is, for as
+/// long as its head.
 #[test]
 fn of_a_large_page_that_is_confirmed_the_head_alone_is_written() {
     let body = content("page", 1_500_000);

@@ -1,4 +1,5 @@
-//! Nodes that share Redis, each with a store on disk of its own: what was purged elsewhere is not answered from there either.
+//! Nodes that share Redis, each with a store on disk of its own: what was purged elsewhere is not answered from there
+//! either.
 
 use crate::{
     common::{Said, sample},

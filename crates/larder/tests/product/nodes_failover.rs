@@ -1,4 +1,5 @@
-//! Nodes that find their Redis by sentinels or through a cluster: what a failover tells, what replicas are read for, and TLS.
+//! Nodes that find their Redis by sentinels or through a cluster: what a failover tells, what replicas are read for,
+//! and TLS.
 
 use crate::{
     common::{Said, counted, sample},
@@ -102,8 +103,8 @@ fn stop_copying(primary: &Redis) {
     assert_eq!(primary.ask(&["CLIENT", "KILL", "TYPE", "replica"]), "1");
 }
 
-/// One node stores a page, and another reads it from the replica. A purge holds at once on both, although the replica has not heard
-/// of it and still has the page.
+/// One node stores a page, and another reads it from the replica. A purge holds at once on both, although the replica
+/// has not heard of it and still has the page.
 fn reads_go_to_the_replica_and_purges_hold(url: &str, primary: &Redis, replica: &Redis) {
     let origin = application();
     let nodes = [0, 1, 2].map(|number| node_at(&origin, url, number, "workers = 1", ""));

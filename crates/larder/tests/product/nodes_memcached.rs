@@ -225,7 +225,8 @@ fn a_node_that_dies_when_it_has_acknowledged_remembers() {
     assert_eq!(get(&back, "/page").text(), version);
 }
 
-/// What it had not passed on dies with it, as is written: `--wait` has named the node that was not told, and purging again tells it.
+/// What it had not passed on dies with it, as is written: `--wait` has named the node that was not told, and purging
+/// again tells it.
 #[test]
 fn what_was_not_passed_on_when_a_node_died_is_passed_on_when_it_is_purged_again() {
     let mut site = Site::leasing("1s");

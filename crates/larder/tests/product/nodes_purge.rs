@@ -1,4 +1,5 @@
-//! Several nodes: what was purged or invalidated on one, while another fetches, Redis is gone, or another Redis takes its place.
+//! Several nodes: what was purged or invalidated on one, while another fetches, Redis is gone, or another Redis takes
+//! its place.
 
 use crate::{
     common::{Said, counted, sample},
@@ -256,7 +257,8 @@ fn what_was_invalidated_on_a_node_that_never_saw_redis_reaches_the_others_after_
     }
 }
 
-/// An invalidation holds on its own node before it stands in the log that nodes share; that it comes back from there costs nothing.
+/// An invalidation holds on its own node before it stands in the log that nodes share; that it comes back from there
+/// costs nothing.
 #[test]
 fn what_was_fetched_after_an_invalidation_stays_when_that_comes_back() {
     let mut site = Site::start();

@@ -4,7 +4,8 @@ use super::frames::{is_bad_request, is_ok};
 use crate::common::{Said, start, start_with};
 use testkit::{Client, Gate, Reply};
 
-/// A client that forces a fetch, and is refused or gets what is its own, takes from nobody what the origin has promised to all.
+/// A client that forces a fetch, and is refused or gets what is its own, takes from nobody what the origin has promised
+/// to all.
 #[test]
 fn a_forced_fetch_that_is_refused_leaves_what_is_stored_for_others() {
     for refusal in [
@@ -29,8 +30,8 @@ fn a_forced_fetch_that_is_refused_leaves_what_is_stored_for_others() {
     }
 }
 
-/// What is there no more is nobody's, whoever finds it out; and what is stale anyway is out of date once it is guarded (RFC 9111 section
-/// 4.3.3).
+/// What is there no more is nobody's, whoever finds it out; and what is stale anyway is out of date once it is guarded
+/// (RFC 9111 section 4.3.3).
 #[test]
 fn a_page_that_is_gone_or_guarded_by_now_is_not_kept_behind_its_time() {
     for (age, asked, then) in [("0", "no-cache", 404), ("70", "max-stale=0", 403)] {
@@ -203,7 +204,8 @@ fn a_refusal_is_not_kept_by_a_class_of_statuses() {
     }
 }
 
-/// RFC 9110 section 7.4: what is for `https` is not served in the clear, nor is what is written so keyed as something else.
+/// RFC 9110 section 7.4: what is for `https` is not served in the clear, nor is what is written so keyed as something
+/// else.
 #[test]
 fn a_target_of_the_other_scheme_is_misdirected() {
     let (origin, larder) =
@@ -241,7 +243,8 @@ fn over_http2_the_scheme_that_a_request_names_tells_nothing() {
     assert_eq!(origin.last("/x").header("x-forwarded-proto"), Some("http"));
 }
 
-/// RFC 9113 section 8.3.1: `:path` must not be empty, and there is nothing to serve of another scheme (RFC 9110 section 4.2).
+/// RFC 9113 section 8.3.1: `:path` must not be empty, and there is nothing to serve of another scheme (RFC 9110 section
+/// 4.2).
 #[test]
 fn a_target_of_another_kind_is_refused() {
     let (origin, larder) = start();

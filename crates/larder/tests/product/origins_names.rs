@@ -1,5 +1,5 @@
-//! Servers by name: each address is one, and names are followed when they change. Names are asked of a file that takes the place of
-//! `/etc/hosts` for the one process.
+//! Servers by name: each address is one, and names are followed when they change. Names are asked of a file that takes
+//! the place of `/etc/hosts` for the one process.
 
 use crate::common::{raw_head, sample};
 use std::{

@@ -123,7 +123,8 @@ fn those_who_waited_for_what_was_purged_fetch_it_together() {
     assert_eq!(origin.requests("/page"), 2);
 }
 
-/// Of what a purge covers nothing is in the store, or not for long: a 304 confirms what the sweep will take, and a part has not come yet.
+/// Of what a purge covers nothing is in the store, or not for long: a 304 confirms what the sweep will take, and a part
+/// has not come yet.
 #[test]
 fn so_do_those_who_waited_for_a_304_or_a_part_of_it() {
     type Answer = fn(&Request) -> Reply;
@@ -253,7 +254,8 @@ fn a_part_does_not_take_the_place_of_the_whole() {
     }
 }
 
-/// Nine clients ask for the page, whose stored answer is stale, while it is fetched; how many requests the origin gets for that.
+/// Nine clients ask for the page, whose stored answer is stale, while it is fetched; how many requests the origin gets
+/// for that.
 fn fetches_for_nine(origin: &Origin, larder: &Larder, gate: &Gate, path: &str) -> usize {
     let before = origin.requests(path);
     let leader = waiting(larder, path, 1);

@@ -1,5 +1,5 @@
-//! Values that are no pages, and answers that are none: cut on their way, of another type, malformed. The application answers
-//! instead, nothing of them is kept, and the log says once what it was.
+//! Values that are no pages, and answers that are none: cut on their way, of another type, malformed. The application
+//! answers instead, nothing of them is kept, and the log says once what it was.
 
 use crate::{
     common::Said,
@@ -119,8 +119,8 @@ enum Then {
     SaysNoMore,
 }
 
-/// A store that answers each question for a value with the bytes of a row, and all others as they should be. A row is that, and what
-/// the log says then; `{address}` in it is the store's.
+/// A store that answers each question for a value with the bytes of a row, and all others as they should be. A row is
+/// that, and what the log says then; `{address}` in it is the store's.
 fn judge(scheme: &str, rows: &[(&'static str, Then, &str)]) {
     for (answer, then, why) in rows {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");

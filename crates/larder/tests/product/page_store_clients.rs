@@ -1,4 +1,5 @@
-//! Pages that real applications keep: Flask-Caching in Redis, pymemcache in memcached (`.ci/tools` installs both from `PyPI`).
+//! Pages that real applications keep: Flask-Caching in Redis, pymemcache in memcached (`.ci/tools` installs both from
+//! `PyPI`).
 
 use crate::{common::start_with, page_store::PATIENT};
 use testkit::{Memcached, Redis, Reply};

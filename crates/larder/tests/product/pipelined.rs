@@ -23,7 +23,8 @@ pub(crate) fn narrow(larder: &Larder) -> TcpStream {
     socket.into()
 }
 
-/// Each answer is that to its request: one was lost behind an interim response that the client did not take, and the next was taken for it.
+/// Each answer is that to its request: one was lost behind an interim response that the client did not take, and the
+/// next was taken for it.
 #[test]
 fn answers_come_in_order_behind_interim_responses_that_nobody_reads() {
     const MOST: u64 = 100;
@@ -37,7 +38,8 @@ fn answers_come_in_order_behind_interim_responses_that_nobody_reads() {
     let mut client = narrow(&larder);
     let ask = |head: &str| format!("{head} HTTP/1.1\r\nHost: a\r\n");
     let mut asked = 0;
-    // Until nothing more fits, and no answer is written any more. Where a machine takes longer for one, fewer are asked for.
+    // Until nothing more fits, and no answer is written any more. Where a machine takes longer for one, fewer are asked
+    // for.
     while asked < MOST && sample(&larder, ANSWERS) == asked {
         let head = ask(&format!("POST /{asked}"));
         write!(client, "{head}Content-Length: 3\r\n\r\nabc").expect("it reads");

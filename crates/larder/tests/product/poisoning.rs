@@ -369,7 +369,8 @@ fn names_that_applications_take_for_others_are_not_passed_on() {
     }
 }
 
-/// An application that leaves the content of a `GET` unread would take it for the next request of the connection, which is somebody else's.
+/// An application that leaves the content of a `GET` unread would take it for the next request of the connection, which
+/// is somebody else's.
 #[test]
 fn a_connection_that_brought_content_no_method_defines_is_not_used_again() {
     let origin = testkit::Origin::start();

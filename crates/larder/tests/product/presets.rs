@@ -1,5 +1,5 @@
-//! Presets: each before an application that tells everybody whatever it knows of whoever asks. Two users walk every page that
-//! is dangerous there, and neither ever sees a byte of the other's, whatever the application says of caching.
+//! Presets: each before an application that tells everybody whatever it knows of whoever asks. Two users walk every
+//! page that is dangerous there, and neither ever sees a byte of the other's, whatever the application says of caching.
 
 use crate::{
     common::Said,

@@ -352,8 +352,8 @@ fn explained(preset: &str) -> String {
     plain.split_once('\n').expect("a line").1.to_owned()
 }
 
-/// The plain configuration protects as the preset does, and each kind of rule in it is needed: without one, the walk finds what
-/// leaks.
+/// The plain configuration protects as the preset does, and each kind of rule in it is needed: without one, the walk
+/// finds what leaks.
 #[test]
 fn what_explain_prints_protects_and_every_rule_counts() {
     let plain = explained("woocommerce");

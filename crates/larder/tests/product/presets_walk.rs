@@ -32,8 +32,9 @@ pub(crate) fn with_defaults(defaults: &str) -> (Origin, Larder) {
     (origin, larder)
 }
 
-/// The application: it shows all that came with the request, as a form filled in for its reader does. The host asks for what
-/// it says of caching (`s2`), for `Vary: Cookie` (`vary`), and for a session that begins (`first`), shown in the page too.
+/// The application: it shows all that came with the request, as a form filled in for its reader does. The host asks for
+/// what it says of caching (`s2`), for `Vary: Cookie` (`vary`), and for a session that begins (`first`), shown in the
+/// page too.
 pub(crate) fn talkative(request: &Request) -> Reply {
     static VISITS: AtomicUsize = AtomicUsize::new(0);
     let host = request.header("host").unwrap_or_default();

@@ -94,7 +94,8 @@ fn a_mapped_address_is_an_ipv4_client() {
     }
 }
 
-/// Behind a balancer that does not say for whom it asks is nobody known: no client of any network, and nobody to be believed.
+/// Behind a balancer that does not say for whom it asks is nobody known: no client of any network, and nobody to be
+/// believed.
 #[test]
 fn a_balancer_that_names_no_client_lends_nobody_its_name() {
     let socket = scratch_dir().join("socket");

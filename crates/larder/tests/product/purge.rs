@@ -189,7 +189,8 @@ fn kinds() -> Vec<(Value, Value, Vec<Page>)> {
     ]
 }
 
-/// Where a route sorts or drops parameters the key begins otherwise than what was asked for: whatever has the path and a query goes.
+/// Where a route sorts or drops parameters the key begins otherwise than what was asked for: whatever has the path and
+/// a query goes.
 #[test]
 fn a_beginning_that_ends_within_the_query_covers_what_is_asked_for_so() {
     const SHOP: [&str; 3] = [

@@ -10,7 +10,8 @@ use testkit::{Gate, Larder, Origin, Reply, Response, wait_until};
 pub(crate) const SITE: &str = "site.test";
 const OTHER: &str = "other.test";
 
-/// The pages that each row finds stored, on both hosts: target, media type, and the tags it carries in every dialect's field.
+/// The pages that each row finds stored, on both hosts: target, media type, and the tags it carries in every dialect's
+/// field.
 const PAGES: [(&str, &str, &[&str]); 4] = [
     ("/", "text/html", &["home", "list"]),
     ("/a", "text/html", &["p-1", "list"]),

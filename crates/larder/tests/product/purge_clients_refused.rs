@@ -1,5 +1,5 @@
-//! Purges in the words of clients that may not purge, or that are none: told so, and nothing reaches the origin or is purged in
-//! half.
+//! Purges in the words of clients that may not purge, or that are none: told so, and nothing reaches the origin or is
+//! purged in half.
 
 use crate::{
     common::{Said, faults, sample},
@@ -87,7 +87,8 @@ fn only_the_secret_itself_is_kept_from_the_application() {
     assert_eq!(origin.last("/own").headers("authorization"), both);
 }
 
-/// What is made for who knows the secret is stored for nobody: no variant tells it, nor is what others have in the field left out.
+/// What is made for who knows the secret is stored for nobody: no variant tells it, nor is what others have in the
+/// field left out.
 #[test]
 fn what_depends_on_the_field_of_the_secret_is_kept_by_what_others_have_in_it() {
     let secret = "purge.secret = { header = \"X-Key\", value = \"correct horse\" }";
@@ -159,8 +160,8 @@ fn a_proxy_on_this_machine_asks_for_somebody_else() {
     assert_eq!(leaked(&origin), NONE);
 }
 
-/// WordPress refers to what it asks for, and browsers to a page. The answer, and the line in the log, say by which field a request
-/// was taken for somebody else's.
+/// WordPress refers to what it asks for, and browsers to a page. The answer, and the line in the log, say by which
+/// field a request was taken for somebody else's.
 #[test]
 fn who_is_taken_for_a_browser_is_told_by_which_field() {
     let path = scratch_dir().join("access.log");

@@ -1,5 +1,5 @@
-//! Contents of purges that do not come whole, in the words of Fastly's and Cloudflare's clients: nothing is purged, however much of
-//! it could be read.
+//! Contents of purges that do not come whole, in the words of Fastly's and Cloudflare's clients: nothing is purged,
+//! however much of it could be read.
 
 use crate::{
     common::sample,

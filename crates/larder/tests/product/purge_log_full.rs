@@ -1,4 +1,5 @@
-//! A file system that is full under the log of purges: what would come back at a restart is told of, also where nobody waits.
+//! A file system that is full under the log of purges: what would come back at a restart is told of, also where nobody
+//! waits.
 
 use crate::{
     common::{counted, sample},

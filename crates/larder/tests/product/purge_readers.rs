@@ -65,8 +65,8 @@ impl Application {
         gate.open();
     }
 
-    /// The page as it was when it was asked for. With the number of the round as query it comes when that is over, so that it is
-    /// on its way while it is purged.
+    /// The page as it was when it was asked for. With the number of the round as query it comes when that is over, so
+    /// that it is on its way while it is purged.
     fn answer(&self, request: &Request) -> Reply {
         let page: usize = request.path()[1..].parse().expect("a page");
         let version = self.versions[page].load(SeqCst);
@@ -151,7 +151,8 @@ impl Site {
     }
 }
 
-/// Asks for this, which must be at least of the version that has been acknowledged: which it is of, and whether it was stored.
+/// Asks for this, which must be at least of the version that has been acknowledged: which it is of, and whether it was
+/// stored.
 fn ask(client: &mut Client, target: &str, least: &AtomicU64) -> (u64, bool) {
     let least = least.load(SeqCst);
     let answer = client.get(target).send();

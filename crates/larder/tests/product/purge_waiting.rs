@@ -1,4 +1,5 @@
-//! More purges by expression than may wait: what is one too many is refused and purges nothing, what is known is still taken.
+//! More purges by expression than may wait: what is one too many is refused and purges nothing, what is known is still
+//! taken.
 
 use crate::{
     common::sample,

@@ -320,8 +320,8 @@ fn a_range_within_a_large_stored_response_is_exact() {
     }
 }
 
-/// RFC 9110 section 14.4: a part names its last byte and should name the complete length. Until that is known, the whole is sent
-/// (section 14.2), as it comes.
+/// RFC 9110 section 14.4: a part names its last byte and should name the complete length. Until that is known, the
+/// whole is sent (section 14.2), as it comes.
 #[test]
 fn a_range_of_a_body_of_unknown_length_is_a_part_once_the_body_has_come() {
     let (origin, larder) = start();
@@ -495,8 +495,8 @@ fn a_range_of_something_stale_comes_from_what_is_valid() {
     }
 }
 
-/// RFC 9111 section 3: who stores it finds neither a lifetime nor validators there, which are the page's. RFC 9530 section 2: a digest is
-/// of what is sent.
+/// RFC 9111 section 3: who stores it finds neither a lifetime nor validators there, which are the page's. RFC 9530
+/// section 2: a digest is of what is sent.
 #[test]
 fn a_part_and_its_refusal_say_nothing_that_holds_for_the_whole_alone() {
     let (origin, larder) = start();

@@ -104,8 +104,8 @@ fn what_a_route_refuses_is_refused_in_each_form_that_a_path_can_have() {
     }
 }
 
-/// A page of one user is not kept for another because she wrote its path in another form. What need not be encoded is kept as
-/// before where no route makes a difference.
+/// A page of one user is not kept for another because she wrote its path in another form. What need not be encoded is
+/// kept as before where no route makes a difference.
 #[test]
 fn a_path_in_another_form_brings_nobody_the_page_of_another() {
     let (origin, larder) = start_with(

@@ -292,7 +292,8 @@ fn the_browser_may_be_told_another_lifetime() {
     );
 }
 
-/// The first answer brings what is for its client alone. A cache on its way must hear so; later answers have nothing of it.
+/// The first answer brings what is for its client alone. A cache on its way must hear so; later answers have nothing of
+/// it.
 #[test]
 fn what_is_for_one_client_alone_keeps_the_word_that_says_so() {
     let (origin, larder) =

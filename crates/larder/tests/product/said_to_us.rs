@@ -1,4 +1,5 @@
-//! What an origin says to the cache before it alone holds for as long as what it was said of is kept, though nobody else hears it.
+//! What an origin says to the cache before it alone holds for as long as what it was said of is kept, though nobody
+//! else hears it.
 
 use super::ranges::CONTENT;
 use crate::{
@@ -11,7 +12,8 @@ fn is_conditional(request: &Request) -> bool {
     request.header("if-none-match").is_some()
 }
 
-/// Says this to the cache alone with the first answer, and something more lasting to everybody; confirms that with a bare 304.
+/// Says this to the cache alone with the first answer, and something more lasting to everybody; confirms that with a
+/// bare 304.
 fn told(request: &Request, said: (&str, &str)) -> Reply {
     let reply = if is_conditional(request) {
         Reply::status(304)

@@ -205,7 +205,8 @@ fn an_answer_that_sets_a_cookie_of_the_sites_choice_is_never_stored() {
     }
 }
 
-/// A part was stored with its cookie, since it was `public`; the part that completes it is not, and neither is what both make.
+/// A part was stored with its cookie, since it was `public`; the part that completes it is not, and neither is what
+/// both make.
 #[test]
 fn a_part_that_is_not_for_all_takes_the_cookie_of_an_earlier_one_away() {
     let (origin, larder) = start();

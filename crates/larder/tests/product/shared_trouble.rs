@@ -33,7 +33,8 @@ fn knowing(node: Larder) -> Larder {
     node
 }
 
-/// A node with one worker, so that its breaker has seen what a test has asked. It trusts what it keeps for as long as the test takes.
+/// A node with one worker, so that its breaker has seen what a test has asked. It trusts what it keeps for as long as
+/// the test takes.
 pub(crate) fn start(origin: &Origin, url: &str) -> Larder {
     start_with(1, PATIENT, origin, url)
 }

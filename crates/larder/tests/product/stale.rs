@@ -702,7 +702,8 @@ fn a_stored_answer_that_counts_as_failing_hides_no_other() {
     }
 }
 
-/// RFC 9111 section 4.3.1: the fields by which the stale response was chosen go along, also where they say something of caching.
+/// RFC 9111 section 4.3.1: the fields by which the stale response was chosen go along, also where they say something of
+/// caching.
 #[test]
 fn a_variant_by_what_clients_say_of_caching_is_refreshed_once() {
     for (name, value) in [("Cache-Control", "max-stale=50"), ("Pragma", "x")] {

@@ -7,7 +7,8 @@ use std::sync::{
 };
 use testkit::{Larder, Origin, Reply, Response, wait_until};
 
-/// Pages that differ in `X-V`, stale from the beginning, with this window; once they fail, errors of this lifetime without `Vary`.
+/// Pages that differ in `X-V`, stale from the beginning, with this window; once they fail, errors of this lifetime
+/// without `Vary`.
 fn varying(
     config: &str,
     page: &'static str,
@@ -38,7 +39,8 @@ fn ask(larder: &Larder, version: &str) -> Response {
     larder.get("/").header("X-V", version).send()
 }
 
-/// RFC 9111 section 4.1, RFC 5861: a page of errors leaves out the `Vary` of what it stands for, and is for nobody who has a page.
+/// RFC 9111 section 4.1, RFC 5861: a page of errors leaves out the `Vary` of what it stands for, and is for nobody who
+/// has a page.
 #[test]
 fn an_error_without_vary_hides_no_variant_that_may_be_sent() {
     const IF_ERROR: &str = "max-age=60, stale-if-error=600";

@@ -180,7 +180,8 @@ fn a_refresh_that_outgrows_the_limit_lets_the_origin_go() {
     wait_until("the origin is let go", || origin.abandoned("/") == 1);
 }
 
-/// What is not kept goes at the pace of the slowest who reads it, until the others have waited ten seconds for that one in all.
+/// What is not kept goes at the pace of the slowest who reads it, until the others have waited ten seconds for that one
+/// in all.
 #[test]
 fn who_does_not_read_what_is_not_kept_is_cut_off_for_the_others() {
     let (origin, larder) = crate::common::start_with(SMALL);
@@ -233,7 +234,8 @@ fn who_does_not_read_a_page_that_came_coded_is_cut_off_for_the_others() {
     assert_eq!(origin.requests("/"), 1);
 }
 
-/// Two ask for what stops at the gate, and one of them reads. It gets everything, of which this is the length, and the other does not.
+/// Two ask for what stops at the gate, and one of them reads. It gets everything, of which this is the length, and the
+/// other does not.
 fn one_is_cut_off(larder: &Larder, accepts: &str, gate: &Gate) -> usize {
     let begin = || {
         let ask = larder.get("/").header("Accept-Encoding", accepts);

@@ -21,8 +21,8 @@ fn ask(larder: &Larder, directives: &str) -> Response {
     larder.get("/").header("Cache-Control", directives).send()
 }
 
-/// RFC 9111 sections 5.2.1.1 to 5.2.1.3, RFC 5861 section 3: a client that says how old, or how fresh, it takes an answer gets nothing that
-/// is stale, unless it says that too.
+/// RFC 9111 sections 5.2.1.1 to 5.2.1.3, RFC 5861 section 3: a client that says how old, or how fresh, it takes an
+/// answer gets nothing that is stale, unless it says that too.
 #[test]
 fn a_window_for_stale_answers_and_what_a_client_asks_for() {
     const WINDOW: &str = "max-age=60, stale-while-revalidate=600";
@@ -107,7 +107,8 @@ fn must_understand_and_other_statuses() {
     }
 }
 
-/// RFC 9111 sections 5.2.2.4 and 5.2.2.7: a field that is named goes to nobody later, also where the site says how long a page is kept.
+/// RFC 9111 sections 5.2.2.4 and 5.2.2.7: a field that is named goes to nobody later, also where the site says how long
+/// a page is kept.
 #[test]
 fn a_lifetime_of_the_site_and_named_fields() {
     for directive in ["no-cache=\"x-mine\"", "private=\"x-mine\""] {
@@ -127,7 +128,8 @@ fn a_lifetime_of_the_site_and_named_fields() {
     }
 }
 
-/// RFC 9213 section 2.2: an empty targeted field, or one that is no dictionary, says nothing, so that a cookie is one client's.
+/// RFC 9213 section 2.2: an empty targeted field, or one that is no dictionary, says nothing, so that a cookie is one
+/// client's.
 #[test]
 fn a_targeted_field_that_says_nothing_and_a_cookie() {
     for (targeted, hit) in [

@@ -388,8 +388,8 @@ fn what_was_told_of_a_user_can_be_purged() {
     assert!(answer.hit(), "{}", answer.said());
 }
 
-/// The question goes where its path leads, and what it is answered with there is its asker's all the same, whatever the answer's `Vary`
-/// says.
+/// The question goes where its path leads, and what it is answered with there is its asker's all the same, whatever the
+/// answer's `Vary` says.
 #[test]
 fn on_whatever_route_the_question_is_answered_nobody_gets_anothers_group() {
     for routes in [
@@ -418,7 +418,8 @@ fn on_whatever_route_the_question_is_answered_nobody_gets_anothers_group() {
     }
 }
 
-/// What a group is told is stored under no other page, and no application of another route takes a client's word for its group.
+/// What a group is told is stored under no other page, and no application of another route takes a client's word for
+/// its group.
 #[test]
 fn nobody_chooses_a_group_on_a_route_without_groups() {
     let (origin, larder) = start_with(
@@ -515,7 +516,8 @@ fn a_client_that_takes_old_pages_is_asked_about_as_any_other() {
     }
 }
 
-/// Nor by what the site allows for its pages, or the application for the answer itself, while the application can make pages.
+/// Nor by what the site allows for its pages, or the application for the answer itself, while the application can make
+/// pages.
 #[test]
 fn nothing_old_names_a_group() {
     let everything = "stale = { while_revalidate = \"1h\", if_error = \"1h\" }\n";

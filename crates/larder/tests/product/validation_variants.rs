@@ -1,5 +1,5 @@
-//! Which of several variants a 304 confirms (RFC 9111 section 4.3.4): a weak tag, or a date, may be shared by representations with
-//! different content (RFC 9110 section 8.8.1).
+//! Which of several variants a 304 confirms (RFC 9111 section 4.3.4): a weak tag, or a date, may be shared by
+//! representations with different content (RFC 9110 section 8.8.1).
 
 use crate::{
     common::{Said, sample, start, start_with},
@@ -23,8 +23,8 @@ fn is_conditional(request: &Request) -> bool {
     request.header("if-none-match").is_some() || request.header("if-modified-since").is_some()
 }
 
-/// An application that deploys its variants together: all have one weak tag and one date of modification. What was made for `Foo: 2`
-/// is the more recent.
+/// An application that deploys its variants together: all have one weak tag and one date of modification. What was made
+/// for `Foo: 2` is the more recent.
 fn deployed(request: &Request, validator: (&str, &str)) -> Reply {
     let reply = if is_conditional(request) {
         Reply::status(304)

@@ -1,5 +1,5 @@
-//! An application that learns to say `Vary`: what it sent before without it would go to everybody, and gives way to what its own
-//! request brings, whether that replaces it, completes it or is a part of something else.
+//! An application that learns to say `Vary`: what it sent before without it would go to everybody, and gives way to
+//! what its own request brings, whether that replaces it, completes it or is a part of something else.
 
 use super::{nodes, ranges::ranged};
 use crate::{

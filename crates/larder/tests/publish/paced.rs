@@ -1,5 +1,5 @@
-//! What `larder publish` and `larder warm` have in common: how many requests there are at a time and in a second, and how far they
-//! say they have come.
+//! What `larder publish` and `larder warm` have in common: how many requests there are at a time and in a second, and
+//! how far they say they have come.
 
 use crate::common::{BINARY, Site, html, tcp};
 use std::{

@@ -1,11 +1,12 @@
-//! Requests that come while another's fetch is under way, beside a real Larder's: who waits for it, who goes alone, who is answered
-//! from what there was before.
+//! Requests that come while another's fetch is under way, beside a real Larder's: who waits for it, who goes alone, who
+//! is answered from what there was before.
 
 use crate::{BEGIN, BINARY, file, report, text};
 use std::fmt::Write as _;
 use testkit::{Command, Gate, Larder, Origin, Reply};
 
-/// How long each fetch takes by the log, in microseconds; beyond it, a bit for each request says which of them asked the origin.
+/// How long each fetch takes by the log, in microseconds; beyond it, a bit for each request says which of them asked
+/// the origin.
 const TOOK: u64 = 10_000_000;
 
 /// A field's name and value.
@@ -169,7 +170,8 @@ impl Case {
     fn log(&self) -> String {
         let mut log = String::new();
         for (number, step) in self.steps.iter().enumerate() {
-            // A second apart where it comes meanwhile, and after all before it are answered otherwise; soon enough for hit-for-miss.
+            // A second apart where it comes meanwhile, and after all before it are answered otherwise; soon enough for
+            // hit-for-miss.
             let second = if step.meanwhile {
                 50 + number
             } else {

@@ -1,4 +1,5 @@
-//! `larder simulate` as a person uses it: small logs whose hit ratios are reckoned by hand, and one that a real Larder wrote.
+//! `larder simulate` as a person uses it: small logs whose hit ratios are reckoned by hand, and one that a real Larder
+//! wrote.
 
 #![allow(
     clippy::expect_used,
@@ -297,8 +298,8 @@ fn groups_of_users_are_not_told_by_logs() {
     assert!(!assumed(&[]));
 }
 
-/// What answers say goes before what is assumed, by the server's own rules; and what keeps them from being stored is told in
-/// its own words.
+/// What answers say goes before what is assumed, by the server's own rules; and what keeps them from being stored is
+/// told in its own words.
 #[test]
 fn what_answers_say_is_heard() {
     let line = |second: u64, path: &str, request: &str, response: &str| {
@@ -393,7 +394,8 @@ fn what_answers_say_is_heard() {
     assert!((all - 2.3).abs() < 1e-6, "23 fetches of 100 ms: {all}");
 }
 
-/// An unsafe request's success makes invalid what is kept; what is on its way is waited for; an error hides behind what is kept.
+/// An unsafe request's success makes invalid what is kept; what is on its way is waited for; an error hides behind what
+/// is kept.
 #[test]
 fn what_else_the_walk_does() {
     let line = |millis: u64, method: &str, status: u16, cache: &str| {
@@ -423,7 +425,8 @@ fn what_else_the_walk_does() {
     assert_eq!(base["origin"]["requests"], 5);
 }
 
-/// While refreshes fail, one is made each second: there is none until the last has failed, nor in the second in which it did.
+/// While refreshes fail, one is made each second: there is none until the last has failed, nor in the second in which
+/// it did.
 #[test]
 fn a_refresh_that_failed_is_not_made_again_at_once() {
     let line = |millis: u64, status: u16, cache: &str| {
@@ -607,8 +610,8 @@ fn what_a_get_asks_of_a_graphql_service_is_seen() {
     );
 }
 
-/// Cookies that no stored response may depend on choose no variant, and whoever has one that keeps answers from being stored
-/// is answered from the store, or by the origin.
+/// Cookies that no stored response may depend on choose no variant, and whoever has one that keeps answers from being
+/// stored is answered from the store, or by the origin.
 #[test]
 fn cookies_are_kept_from_the_store_as_the_server_does() {
     let line = |second: u64, cookie: &str| {
@@ -671,7 +674,8 @@ fn cookies_are_kept_from_the_store_as_the_server_does() {
     }
 }
 
-/// The same requests with the same cookies, before a real Larder and in a log: as many hits, and of the same requests to the origin.
+/// The same requests with the same cookies, before a real Larder and in a log: as many hits, and of the same requests
+/// to the origin.
 #[test]
 fn agrees_with_a_real_larder_about_cookies() {
     let origin = Origin::start();
@@ -1391,9 +1395,9 @@ fn a_terminal_has_a_bar_that_is_cleared() {
 /// Requests to the real one.
 const ROUNDS: u64 = 3000;
 
-/// A real Larder answers a skewed load from too little memory and writes its log; the simulation of that log, under the same
-/// configuration, comes to the same hits. They may differ by 3 % of the requests: what a fill takes for a moment, and the random
-/// part of the hash that decides on ties of eviction, are not simulated.
+/// A real Larder answers a skewed load from too little memory and writes its log; the simulation of that log, under the
+/// same configuration, comes to the same hits. They may differ by 3 % of the requests: what a fill takes for a moment,
+/// and the random part of the hash that decides on ties of eviction, are not simulated.
 #[test]
 fn agrees_with_a_real_larder() {
     let origin = Origin::start();

@@ -92,8 +92,8 @@ fn lifetimes_are_drawn_as_they_were_found() {
     );
 }
 
-/// Says what cannot be seen: lines without an extent or a colour, a text outside its picture or over another, a page wider than its
-/// window.
+/// Says what cannot be seen: lines without an extent or a colour, a text outside its picture or over another, a page
+/// wider than its window.
 const LOOK: &str = r#"<script>
 const wrong = [];
 const inside = (one, frame) => one.left >= frame.left - 1 && one.right <= frame.right + 1 && one.top >= frame.top - 1 && one.bottom <= frame.bottom + 1;

@@ -262,9 +262,9 @@ fn simulated(config: &str, log: usize, steps: &[Step]) -> Came {
     }
 }
 
-/// Random requests to pages with and without variants: fresh, stale, validated, refreshed behind a stale answer, failures that are
-/// hidden, answers that are not stored and that withdraw what is, unsafe methods that invalidate it. The simulation comes to the same
-/// as a real Larder for each request.
+/// Random requests to pages with and without variants: fresh, stale, validated, refreshed behind a stale answer,
+/// failures that are hidden, answers that are not stored and that withdraw what is, unsafe methods that invalidate it.
+/// The simulation comes to the same as a real Larder for each request.
 #[test]
 fn agrees_with_a_real_larder_request_by_request() {
     let mut random = 1;

@@ -59,7 +59,8 @@ impl Wanted {
         })
     }
 
-    /// Whether it has the ending of a PHP script, or of a copy that an editor or an administrator left (`.php.bak`, `.php~`).
+    /// Whether it has the ending of a PHP script, or of a copy that an editor or an administrator left (`.php.bak`,
+    /// `.php~`).
     pub fn is_script(&self) -> bool {
         self.path.file_name().is_some_and(is_script)
     }

@@ -19,9 +19,9 @@ const MOST: usize = 256;
 /// it came.
 const MOST_READ: usize = 1 << 20;
 
-/// How much `h2` may keep of a connection's small frames, as it reckons: 256 bytes for each, less what it brings. As long as
-/// they are [gathered](Gathering::gather), that is little. But `h2` reckons with frames of streams that were given up too, which
-/// it keeps nothing of, for the whole life of a connection, and would end it for all other streams.
+/// How much `h2` may keep of a connection's small frames, as it reckons: 256 bytes for each, less what it brings. As
+/// long as they are [gathered](Gathering::gather), that is little. But `h2` reckons with frames of streams that were
+/// given up too, which it keeps nothing of, for the whole life of a connection, and would end it for all other streams.
 pub const SMALL_FRAMES: usize = usize::MAX;
 
 /// What one connection's I/O, its task and the content of its streams share.

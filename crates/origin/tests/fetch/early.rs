@@ -102,7 +102,8 @@ impl Body for StandsStill {
     }
 }
 
-/// Takes the first byte of a request, and when it is told to, answers with `answer` and closes while there is more to be read.
+/// Takes the first byte of a request, and when it is told to, answers with `answer` and closes while there is more to
+/// be read.
 fn answers_and_closes(answer: &'static str) -> (net::SocketAddr, RequestBody) {
     let listener = net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -527,7 +527,8 @@ enum Does {
     Closes,
 }
 
-/// Serves a connection, and does with each request there what `plan` says of the connection's number and the request's on it.
+/// Serves a connection, and does with each request there what `plan` says of the connection's number and the request's
+/// on it.
 async fn scripted(listener: TcpListener, plan: fn(usize, usize) -> Does, asked: Rc<Cell<usize>>) {
     for number in 1.. {
         let (stream, _) = listener.accept().await.unwrap();
@@ -602,7 +603,8 @@ fn what_a_server_goes_away_without_is_asked_of_the_next_connection_whatever_it_i
     });
 }
 
-/// Each connection ends after so many requests, and others may have been the ones: it is nobody's fault more than once in a row.
+/// Each connection ends after so many requests, and others may have been the ones: it is nobody's fault more than once
+/// in a row.
 #[test]
 fn connections_that_go_away_without_the_request_are_followed_by_others() {
     for method in [Method::GET, Method::POST] {
@@ -620,8 +622,8 @@ fn connections_that_go_away_without_the_request_are_followed_by_others() {
     }
 }
 
-/// A request that ends its connection is sent no oftener than the configuration allows; one on a connection that had answered before was
-/// most likely late for it.
+/// A request that ends its connection is sent no oftener than the configuration allows; one on a connection that had
+/// answered before was most likely late for it.
 #[test]
 fn a_request_that_ends_its_connection_is_asked_again_as_the_retries_say() {
     let get = async |origin: &Arc<Origin>| {
@@ -693,7 +695,8 @@ fn a_head_that_is_too_large_is_refused_without_a_reason() {
     }
 }
 
-/// A server that allows one stream at a time, and answers each path when it is released; the paths in the order in which they came.
+/// A server that allows one stream at a time, and answers each path when it is released; the paths in the order in
+/// which they came.
 struct ByPath {
     server: Http2Server,
     came: Rc<RefCell<Vec<String>>>,

@@ -422,7 +422,8 @@ async fn seconds(count: usize) {
     }
 }
 
-/// Nothing comes where nobody asks for anything: that is no silence of the server's. Nor is it what others have waited who are gone.
+/// Nothing comes where nobody asks for anything: that is no silence of the server's. Nor is it what others have waited
+/// who are gone.
 #[test]
 fn silence_counts_from_when_a_connection_is_in_use() {
     // Seconds for which it is in no use, in use and in none again, before it comes into use.
@@ -616,7 +617,8 @@ fn answers_without_content_by_their_nature_have_none() {
     }
 }
 
-/// A server that lets one stream be under way on a connection, and begins an answer on each without ending it; and how many it has begun.
+/// A server that lets one stream be under way on a connection, and begins an answer on each without ending it; and how
+/// many it has begun.
 fn never_ending(listener: TcpListener) -> Rc<Cell<usize>> {
     let begun = Rc::new(Cell::new(0));
     let count = Rc::clone(&begun);
@@ -638,8 +640,8 @@ fn never_ending(listener: TcpListener) -> Rc<Cell<usize>> {
     begun
 }
 
-/// A server that lets one stream be under way on a connection, and ends that in peace (RFC 9113 section 6.8) with its answer. It answers
-/// `all` requests, each when as many are under way as there may be connections.
+/// A server that lets one stream be under way on a connection, and ends that in peace (RFC 9113 section 6.8) with its
+/// answer. It answers `all` requests, each when as many are under way as there may be connections.
 async fn one_each(listener: TcpListener, all: usize) {
     let arrived = Rc::new(Cell::new(0_usize));
     while let Ok((stream, _)) = listener.accept().await {
@@ -836,8 +838,8 @@ fn who_waits_shares_the_fate_of_the_only_connection_to_be() {
     });
 }
 
-/// RFC 9110 section 9.2.2: what found no stream in time was never sent, and may go to another server whatever its method. That is nobody's
-/// fault.
+/// RFC 9110 section 9.2.2: what found no stream in time was never sent, and may go to another server whatever its
+/// method. That is nobody's fault.
 #[test]
 fn what_finds_no_stream_in_time_goes_to_another_server() {
     work(async {

@@ -122,8 +122,8 @@ async fn unasked(site: &Site, unasked: &str) {
     tokio::join!(server, client);
 }
 
-/// An answer that nobody asked for must not become that to the next request, whoever sends it; nor must a connection that was
-/// closed fail it.
+/// An answer that nobody asked for must not become that to the next request, whoever sends it; nor must a connection
+/// that was closed fail it.
 #[test]
 fn what_comes_unasked_is_no_answer() {
     let authority = Authority::new(&["site.example"]);

@@ -123,7 +123,8 @@ fn the_whole_has_a_limit_before_and_after_the_head() {
     });
 }
 
-/// A server that always has more to send, and a reader who takes his time: the limit holds, and the server is not to blame.
+/// A server that always has more to send, and a reader who takes his time: the limit holds, and the server is not to
+/// blame.
 #[test]
 fn the_whole_has_a_limit_for_slow_readers_too() {
     let server = testkit::Origin::start();

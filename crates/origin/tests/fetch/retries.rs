@@ -94,7 +94,8 @@ fn what_was_sent_goes_out_again_only_if_repeatable() {
     }
 }
 
-/// RFC 9111 section 4.2.3: the age of a response counts from the request that led to it, not from those that led to nothing.
+/// RFC 9111 section 4.2.3: the age of a response counts from the request that led to it, not from those that led to
+/// nothing.
 #[test]
 fn how_long_a_request_waited_for_attempts_that_failed_is_told() {
     let (bad, good) = (testkit::Origin::start(), testkit::Origin::start());

@@ -82,8 +82,8 @@ pub(crate) async fn at_once<T>(test: impl Future<Output = T>) -> T {
     came
 }
 
-/// Runs a fetch in which time stands still until `sent` holds, and then [`LONG`] passes at once: who has been asked by then is too
-/// late, and who is asked afterwards has as long as it takes.
+/// Runs a fetch in which time stands still until `sent` holds, and then [`LONG`] passes at once: who has been asked by
+/// then is too late, and who is asked afterwards has as long as it takes.
 pub(crate) async fn too_late<T>(fetch: impl Future<Output = T>, sent: impl Fn() -> bool) -> T {
     tokio::time::pause();
     let clock = async {

@@ -286,8 +286,8 @@ fn a_server_that_speaks_http2_unasked_to_an_upgrade_does_not_fail() {
         for _ in 0..4 {
             let asked = origin.fetch(upgrade_to("websocket", "/"), Context::default());
             assert_eq!(asked.await.map(drop).unwrap_err().kind(), Kind::NoUpgrade);
-            // RFC 9110 section 7.8: a wish for another protocol may be ignored, and who has not read a request may be sent it
-            // again whatever it asks for.
+            // RFC 9110 section 7.8: a wish for another protocol may be ignored, and who has not read a request may be
+            // sent it again whatever it asks for.
             for repeatable in [true, false] {
                 let context = Context {
                     repeatable,
@@ -551,8 +551,8 @@ async fn hangs_up(authority: &Authority) -> SocketAddr {
     address
 }
 
-/// A server that speaks HTTP/2 on its first connection, one request at a time, and leaves it when it is asked for `/held`. That is
-/// answered when there is a second connection, which speaks HTTP/1.1.
+/// A server that speaks HTTP/2 on its first connection, one request at a time, and leaves it when it is asked for
+/// `/held`. That is answered when there is a second connection, which speaks HTTP/1.1.
 async fn changes_its_mind(authority: &Authority) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -620,7 +620,8 @@ fn what_finds_no_room_on_http2_is_whole_over_http1() {
             let response = origin.fetch(request, Context::default()).await.unwrap();
             read(response).await
         };
-        // The first is sent; the second has no room beside it, and finds that the server speaks HTTP/1 now. The others wait for that.
+        // The first is sent; the second has no room beside it, and finds that the server speaks HTTP/1 now. The others
+        // wait for that.
         let (held, next, back, content, ()) = tokio::join!(
             get(&origin, "/held"),
             get(&origin, "/next"),

@@ -2,7 +2,8 @@
 
 use std::{env, error::Error, net::SocketAddr};
 
-/// Where to listen, and how many bytes an answer has. `own` are the flags that this server has besides, each with its number.
+/// Where to listen, and how many bytes an answer has. `own` are the flags that this server has besides, each with its
+/// number.
 pub fn read(own: &mut [(&str, &mut usize)]) -> Result<(SocketAddr, usize), Box<dyn Error>> {
     let (mut listen, mut size) = (SocketAddr::from(([127, 0, 0, 1], 8080)), 10_240);
     let mut words = env::args().skip(1);

@@ -110,8 +110,8 @@ fn upgrade(parts: &mut Parts) -> Option<Box<Upgrade>> {
 /// Names for HTTP, by itself or within TLS (RFC 2817), in `Upgrade`. A version may follow (`HTTP/2.0`).
 const HTTP: [&[u8]; 4] = [b"h2c", b"h2", b"http", b"tls"];
 
-/// Returns the protocol that these fields ask for (RFC 9110 section 7.8). [`HTTP`] is not offered: requests in a tunnel are
-/// not read here, so they would bypass every rule of the site.
+/// Returns the protocol that these fields ask for (RFC 9110 section 7.8). [`HTTP`] is not offered: requests in a tunnel
+/// are not read here, so they would bypass every rule of the site.
 pub fn protocol(fields: &HeaderMap) -> Option<&HeaderValue> {
     // As bytes: a line that is no text besides the token still goes on as it came.
     let names = |name: HeaderName, tokens: &[&[u8]]| {

@@ -53,8 +53,8 @@ pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limit
     }
 }
 
-/// How many streams that we have ended `h2` remembers, of each that there may be, and for how long. What was on its way for
-/// them is dropped; with too much for others, it ends the connection.
+/// How many streams that we have ended `h2` remembers, of each that there may be, and for how long. What was on its way
+/// for them is dropped; with too much for others, it ends the connection.
 const REMEMBERED: usize = 10;
 const REMEMBERED_FOR: Duration = Duration::from_secs(5);
 

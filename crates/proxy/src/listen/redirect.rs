@@ -5,8 +5,8 @@ use crate::error::BadHost;
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header, request::Parts};
 
-/// 308 (RFC 9110 section 15.4.9: the method stays) to the same target on `https` and `port`. Fails if no host is named, as over
-/// HTTP/1.0 it need not be.
+/// 308 (RFC 9110 section 15.4.9: the method stays) to the same target on `https` and `port`. Fails if no host is named,
+/// as over HTTP/1.0 it need not be.
 pub(super) fn to_https(parts: &Parts, port: u16) -> Result<Response<Bytes>, Fault> {
     let host = host_of(parts).ok_or(Fault::Host(BadHost::Missing))?;
     let location = location(host, port, parts).ok_or(Fault::Host(BadHost::Invalid))?;

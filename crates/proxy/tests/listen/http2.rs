@@ -192,8 +192,8 @@ fn hosts() {
     }
 }
 
-/// RFC 9113 section 8.2.1: a value "MUST NOT start or end with an ASCII whitespace character". What takes it away behind us would see
-/// another value than routes and keys did.
+/// RFC 9113 section 8.2.1: a value "MUST NOT start or end with an ASCII whitespace character". What takes it away
+/// behind us would see another value than routes and keys did.
 #[test]
 fn values_with_white_space_around_them_are_malformed() {
     let site = Site::plain();

@@ -98,7 +98,8 @@ fn a_head_in_pieces_is_served() {
     }
 }
 
-/// What cannot become a head is found out before its end, or that there is none, and not only when the time for it is over.
+/// What cannot become a head is found out before its end, or that there is none, and not only when the time for it is
+/// over.
 #[test]
 fn what_is_no_head_is_found_out_in_pieces_too() {
     let site = Site::plain();

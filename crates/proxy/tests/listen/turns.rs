@@ -1,5 +1,5 @@
-//! What is answered directly and what `hyper` answers, in turn on one connection: every client gets the answers to what it asked,
-//! in order, wherever its bytes are cut.
+//! What is answered directly and what `hyper` answers, in turn on one connection: every client gets the answers to what
+//! it asked, in order, wherever its bytes are cut.
 
 use crate::{frames::Script, site::Site, waiting::script};
 use proptest::prelude::*;

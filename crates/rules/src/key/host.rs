@@ -7,8 +7,8 @@ use std::{borrow::Cow, net::Ipv6Addr};
 ///
 /// The host becomes lower case and loses the scheme's default port and a trailing dot; an IPv6 address gets its one
 /// short form. Not valid are user information, white space, control bytes, an empty name, and a port beyond 65535.
-/// Percent-encoded names are refused as well: none resolves, and origins do not agree on their meaning. So are names with a
-/// comma.
+/// Percent-encoded names are refused as well: none resolves, and origins do not agree on their meaning. So are names
+/// with a comma.
 pub fn normalize_host<'a>(authority: &'a str, scheme: &str) -> Option<Cow<'a, str>> {
     let (name, port) = split_port(authority)?;
     let name = if begins_address(name) {

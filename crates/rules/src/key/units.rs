@@ -1,6 +1,6 @@
-//! Characters written like `%u0061`, as JavaScript's `escape` writes them. No URI has them (RFC 3986 section 2.1), but some
-//! origins decode them in a path: Jetty 9, later ones that are told to (`UriCompliance.UNSAFE`), and IIS. In a query, Jetty 9
-//! and ASP.NET do.
+//! Characters written like `%u0061`, as JavaScript's `escape` writes them. No URI has them (RFC 3986 section 2.1), but
+//! some origins decode them in a path: Jetty 9, later ones that are told to (`UriCompliance.UNSAFE`), and IIS. In a
+//! query, Jetty 9 and ASP.NET do.
 
 use super::{is_unreserved, put};
 use std::borrow::Cow;

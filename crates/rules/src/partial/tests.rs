@@ -114,7 +114,8 @@ fn only_parts_with_the_same_strong_validator_are_combined() {
     assert!(!combinable(&with("\"a\""), &coded("br"), now));
 }
 
-/// RFC 9110 section 8.8.2.2: a `Last-Modified` is strong if `Date` is late enough. It stands in for a tag if there is none.
+/// RFC 9110 section 8.8.2.2: a `Last-Modified` is strong if `Date` is late enough. It stands in for a tag if there is
+/// none.
 #[test]
 fn a_date_combines_parts_where_it_is_strong_and_there_is_no_tag() {
     let now = Time::from_secs(1_800_000_000);

@@ -70,8 +70,8 @@ fn check(name: &HeaderName, rows: &[Row]) {
     }
 }
 
-/// RFC 9111 section 4.1: "adding or removing whitespace, where allowed", "combining multiple header field lines"; "If ... a
-/// header field is absent from a request, it can only match another request if it is also absent there."
+/// RFC 9111 section 4.1: "adding or removing whitespace, where allowed", "combining multiple header field lines"; "If
+/// ... a header field is absent from a request, it can only match another request if it is also absent there."
 #[test]
 fn fields_without_a_normal_form() {
     let rows: &[Row] = &[

@@ -97,8 +97,8 @@ impl Withheld {
         self.lock().as_ref()?.keys.get(&hash).cloned()
     }
 
-    /// Does `act`, unless `found` is of a remembered variant, or seems to be. A variant that is added at this moment is added before or
-    /// after `act`.
+    /// Does `act`, unless `found` is of a remembered variant, or seems to be. A variant that is added at this moment is
+    /// added before or after `act`.
     pub fn unless_held<T>(&self, found: Spot, act: impl FnOnce() -> T) -> Option<T> {
         let held = self.lock();
         let is_held = |held: &Held| held.variants.may_have(found.key, found.variant);

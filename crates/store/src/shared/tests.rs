@@ -273,8 +273,8 @@ async fn bodies_share_the_limit_and_only_the_one_that_answers_is_read() {
     }
 }
 
-/// With what is stored it stays within the limit, and another for which there is no room is not read. Then it is stored, or
-/// given up with the request.
+/// With what is stored it stays within the limit, and another for which there is no room is not read. Then it is
+/// stored, or given up with the request.
 #[tokio::test(start_paused = true)]
 async fn a_body_takes_room_before_it_is_asked_for_and_until_it_is_found() {
     const LIMIT: u64 = 16 << 20;

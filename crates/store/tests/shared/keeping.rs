@@ -198,7 +198,8 @@ async fn what_is_not_kept_displaces_what_it_supersedes() {
     assert_eq!(left().await, [b"en"]);
 }
 
-/// A page of errors leaves out the `Vary` of what it stands for, and takes nothing from it, be that large and apart or small and beside.
+/// A page of errors leaves out the `Vary` of what it stands for, and takes nothing from it, be that large and apart or
+/// small and beside.
 #[tokio::test]
 async fn a_failure_for_all_stands_beside_variants() {
     let server = Redis::start();

@@ -1,5 +1,5 @@
-//! The shared tier before real servers: what one node keeps another finds, and nothing that happens to the server holds up a
-//! request or makes a wrong answer.
+//! The shared tier before real servers: what one node keeps another finds, and nothing that happens to the server holds
+//! up a request or makes a wrong answer.
 
 #![allow(
     clippy::expect_used,

@@ -5,9 +5,9 @@ use crate::{port::free_port, wait_until};
 use std::path::PathBuf;
 
 impl Redis {
-    /// One that watches over `primary` as `name`, as a sentinel, over TLS with the same certificate where that one speaks it. It finds
-    /// nobody down by itself, lest a server that is merely slow lose its place in the middle of a test: see
-    /// [`fail_over`](Self::fail_over).
+    /// One that watches over `primary` as `name`, as a sentinel, over TLS with the same certificate where that one
+    /// speaks it. It finds nobody down by itself, lest a server that is merely slow lose its place in the middle of a
+    /// test: see [`fail_over`](Self::fail_over).
     pub fn sentinel(primary: &Self, name: &str) -> Self {
         let mut redis = Self::at_free_port(Vec::new());
         let file = redis.directory.join("sentinel.conf");
@@ -36,8 +36,8 @@ impl Redis {
         });
     }
 
-    /// Waits until this replica has all that was written to `primary` until now: it copies in its own time, and what it has not got
-    /// when that one dies is lost.
+    /// Waits until this replica has all that was written to `primary` until now: it copies in its own time, and what it
+    /// has not got when that one dies is lost.
     pub fn wait_copied(&self, primary: &Self) {
         let written = primary.written();
         wait_until("the replica had all of it", || self.written() >= written);

@@ -14,8 +14,8 @@ use proxy::{
 };
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
-/// Builds the routes. A body larger than `largest_body` is a fault; one larger than `in_force` is not stored as long as this
-/// program runs.
+/// Builds the routes. A body larger than `largest_body` is a fault; one larger than `in_force` is not stored as long as
+/// this program runs.
 pub(super) fn build(
     written: &written::Config,
     origins: &Origins,

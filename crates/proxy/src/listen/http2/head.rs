@@ -30,8 +30,8 @@ pub(super) fn room<B>(watch: &Watch, request: &Request<B>) -> Result<Option<Rese
 }
 
 /// Counts the head of an answer, or its trailers, until it is written: `h2` keeps it as long as the socket takes
-/// nothing, and does not tell. So the value of one field, `Date` in a head, holds the room. It is marked as one that is never indexed
-/// (RFC 7541 section 7.1.3), since `h2` keeps what it has indexed.
+/// nothing, and does not tell. So the value of one field, `Date` in a head, holds the room. It is marked as one that is
+/// never indexed (RFC 7541 section 7.1.3), since `h2` keeps what it has indexed.
 ///
 /// # Errors
 /// What is in flight takes all of the budget, and the client takes nothing, or the head is long.

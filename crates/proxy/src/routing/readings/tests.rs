@@ -79,8 +79,8 @@ fn what_a_route_asks_of_cookies_is_looked_up_once_for_all_readings() {
     assert_eq!(readings(&routes, &asked("/a", &Method::GET, &sent)), []);
 }
 
-/// A path of which a byte may be encoded or not is on the route that it has as it is written, and goes past the store where
-/// it would have another.
+/// A path of which a byte may be encoded or not is on the route that it has as it is written, and goes past the store
+/// where it would have another.
 #[test]
 fn a_byte_that_need_not_be_encoded_leads_to_what_it_means() {
     let mut refusing = policy(key_spec());

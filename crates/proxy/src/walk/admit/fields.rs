@@ -96,8 +96,8 @@ pub fn own_fields(ask: &Ask, head: &response::Parts, storable: Storable) -> Opti
     storable.names_fields.then(all).map(Box::new)
 }
 
-/// Like [`own_fields`], after `update` (a 304, or another part) turned the fields `old` into `new`, perhaps without the cookie
-/// that it brought.
+/// Like [`own_fields`], after `update` (a 304, or another part) turned the fields `old` into `new`, perhaps without the
+/// cookie that it brought.
 pub fn own_updated(
     ask: &Ask,
     first_line: FirstLine,

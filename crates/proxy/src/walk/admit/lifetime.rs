@@ -61,10 +61,10 @@ pub(super) fn freshness_site(
     }
 }
 
-/// Whether the answer with these `facts` may be for its own user, as far as the site says: a GraphQL service was asked with
-/// cookies of which the site says nothing, and the lifetime is not the service's. What is asked for is the client's word,
-/// and so is the name of the operation: whoever lures a user to an address of their own making would read what that user
-/// may read.
+/// Whether the answer with these `facts` may be for its own user, as far as the site says: a GraphQL service was asked
+/// with cookies of which the site says nothing, and the lifetime is not the service's. What is asked for is the
+/// client's word, and so is the name of the operation: whoever lures a user to an address of their own making would
+/// read what that user may read.
 pub fn may_be_of_one_user(ask: &Ask, facts: &Facts) -> bool {
     let is_the_sites = matches!(
         facts.source,

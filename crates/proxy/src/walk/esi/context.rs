@@ -159,8 +159,8 @@ fn is_named(site: &Site, host: &str) -> bool {
 }
 
 /// Returns the client's fields without those that are about the request for the page alone: conditions, parts, content,
-/// signatures, the connection. None of the fragments is coded, since they must be readable side by side. The cookies are those that
-/// the client sent: includes may depend on cookies on which the page must not.
+/// signatures, the connection. None of the fragments is coded, since they must be readable side by side. The cookies
+/// are those that the client sent: includes may depend on cookies on which the page must not.
 fn include_fields(ask: &Ask) -> HeaderMap {
     let mut fields = ask.fields.clone();
     if !ask.set_aside.cookies.is_empty() {

@@ -180,10 +180,10 @@ impl Fetch<'_> {
             .map(|storable| (storable, fields))
     }
 
-    /// Stores what a 304 has confirmed, unless it was invalidated or a later fetch has brought something meanwhile: what an
-    /// earlier one has brought, this one knows better. A reading that is no newer than what was known has come from a
-    /// lower tier, and is no later response. Times decide that here, although the clocks of nodes differ: the origin has
-    /// just confirmed what was known.
+    /// Stores what a 304 has confirmed, unless it was invalidated or a later fetch has brought something meanwhile:
+    /// what an earlier one has brought, this one knows better. A reading that is no newer than what was known has come
+    /// from a lower tier, and is no later response. Times decide that here, although the clocks of nodes differ: the
+    /// origin has just confirmed what was known.
     fn insert_confirmed(&self, fresh: &Arc<Stored>) -> Result<(), Detail> {
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let known = || self.need.selected.iter().chain(&self.need.others);

@@ -23,8 +23,8 @@ pub fn terms(ask: &Ask) -> Terms {
     }
 }
 
-/// Whether the client wants a stream of events, as every `EventSource` says. Streams are rarely stored, and begin when there
-/// is an event: whoever waited for another's would miss it.
+/// Whether the client wants a stream of events, as every `EventSource` says. Streams are rarely stored, and begin when
+/// there is an event: whoever waited for another's would miss it.
 fn wants_events(ask: &Ask) -> bool {
     let accepted = ask.fields.get(header::ACCEPT);
     accepted.is_some_and(|accepted| {

@@ -24,7 +24,8 @@ fn each_condition_alone() {
             NotModified,
         ),
         (IF_MODIFIED_SINCE, "Tue Nov 15 12:45:26 1994", NotModified),
-        // "MUST ignore ... if the received field value is not a valid HTTP-date, the field value has more than one member".
+        // "MUST ignore ... if the received field value is not a valid HTTP-date, the field value has more than one
+        // member".
         (IF_MODIFIED_SINCE, "yesterday", Proceed),
         (
             IF_MODIFIED_SINCE,

@@ -78,8 +78,8 @@ pub(super) fn find<'a>(
     }
 }
 
-/// Returns the paths of a list that may be meant as prefixes. A list that names several of them beside a pattern was written
-/// by somebody who knows the difference. But whoever refuses several folders means what they hold.
+/// Returns the paths of a list that may be meant as prefixes. A list that names several of them beside a pattern was
+/// written by somebody who knows the difference. But whoever refuses several folders means what they hold.
 fn suspects(what_for: Use, list: &[Text<PathPattern>]) -> Vec<&Text<PathPattern>> {
     let folders = list.iter().filter(|one| names_folder(&one.value));
     let names = list.iter().filter(|one| names_no_file(&one.value, list));
