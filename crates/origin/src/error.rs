@@ -4,14 +4,7 @@ mod kind;
 
 pub use kind::Kind;
 
-use crate::stream;
-use std::{
-    error::Error as StdError,
-    fmt,
-    io::{self, ErrorKind},
-    iter::successors,
-    sync::Arc,
-};
+use std::{error::Error as StdError, fmt, io::ErrorKind, sync::Arc};
 
 pub(crate) type Cause = Box<dyn StdError + Send + Sync>;
 
@@ -50,38 +43,9 @@ impl Error {
         self
     }
 
-    /// Translates an error of a connection that we read ourselves.
-    pub(crate) fn of_io(cause: io::Error) -> Self {
-        let kind = match cause.kind() {
-            _ if stream::is_refused(&cause) => Kind::Tls,
-            // What arrived is not TLS records.
-            ErrorKind::InvalidData | ErrorKind::InvalidInput => Kind::Malformed,
-            _ => Kind::Truncated,
-        };
-        Self::new(kind).because(cause)
-    }
-
     /// Translates an error of hyper's from waiting for a head or reading a body.
     pub(crate) fn of_hyper(cause: hyper::Error) -> Self {
-        let all = successors(Some(&cause as &dyn StdError), |&cause| cause.source());
-        let refusal = all
-            .filter_map(<dyn StdError>::downcast_ref)
-            .find(|cause| stream::is_refused(cause));
-        match refusal {
-            // hyper's own words do not say what the server said.
-            Some(refusal) => Self::new(Kind::Tls).because(refusal.to_string()),
-            None => Self::new(kind_of(&cause)).because(cause),
-        }
-    }
-
-    /// Translates an error of h2's from before the server's first frame.
-    pub(crate) fn of_h2_before_frames(cause: h2::Error) -> Self {
-        let kind = if cause.get_io().is_some_and(stream::is_refused) {
-            Kind::Tls
-        } else {
-            Kind::Protocol
-        };
-        Self::new(kind).because(cause)
+        Self::new(kind_of(&cause)).because(cause)
     }
 
     /// Translates an error of h2's: a stream was reset, a connection was given up, or a socket broke.
@@ -159,7 +123,7 @@ fn kind_of(cause: &hyper::Error) -> Kind {
         return Kind::Truncated;
     }
     let io = cause.source().and_then(<dyn StdError>::downcast_ref);
-    match io.map(io::Error::kind) {
+    match io.map(std::io::Error::kind) {
         // hyper's chunk decoder reports these kinds; it has none of its own.
         Some(ErrorKind::InvalidData | ErrorKind::InvalidInput) => Kind::Malformed,
         Some(_) => Kind::Truncated,

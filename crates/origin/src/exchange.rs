@@ -16,7 +16,7 @@ use crate::{
     message::{self, RequestFraming},
     peer::Peer,
     sent::{Sent, Writing},
-    upload::{Lent, Outgoing},
+    upload::Outgoing,
 };
 use bytes::Bytes;
 use connection::{Connection, Engine};
@@ -160,22 +160,18 @@ impl Attempt<'_> {
     }
 
     /// Returns the request once more, if `connection` may lose one that may be sent again.
-    fn spare(&self, connection: &Connection, request: &mut Request<Outgoing>) -> Option<Spare> {
+    fn spare(
+        &self,
+        connection: &Connection,
+        request: &mut Request<Outgoing>,
+    ) -> Option<Box<Request<Outgoing>>> {
         let is_known = request.body().is_end_stream() || self.content.is_some();
         match connection {
             // These give the request back.
             Connection::Direct(_) | Connection::FastCgi(_) => None,
-            Connection::Http1(link) if link.may_be_refused() && !is_known => {
-                let lent = request.body_mut().lend()?;
-                Some(Spare {
-                    request: again(request, None),
-                    lent: Some(lent),
-                })
-            }
-            Connection::Http1(link) => {
-                let may_be_unread = link.may_be_refused() || self.has_no_choice();
-                let may_go_again = self.repeatable || (may_be_unread && is_known);
-                may_go_again.then(|| Spare::of(request, self.content))
+            Connection::Http1(_) => {
+                let may_be_unread = self.has_no_choice() && is_known;
+                (self.repeatable || may_be_unread).then(|| again(request, self.content))
             }
             // An HTTP/2 server may say that it had not begun with the request, which may then be sent again whatever
             // its method. Short content that is still to come is kept for that as it is sent.
@@ -183,7 +179,7 @@ impl Attempt<'_> {
                 if !is_known {
                     request.body_mut().keep();
                 }
-                is_known.then(|| Spare::of(request, self.content))
+                is_known.then(|| again(request, self.content))
             }
         }
     }
@@ -204,13 +200,10 @@ impl Attempt<'_> {
     }
 
     /// Turns a failure over HTTP/1.1 into one that contains the request again, if it may be sent again. A server that
-    /// refuses the handshake, or answers in HTTP/2 to a request for an upgrade, has not read the request: that may always
-    /// go elsewhere.
-    fn after_http1(&self, failure: Failure, spare: Option<Spare>) -> Failure {
-        match (failure.at(&self.peer.label), spare.and_then(Spare::whole)) {
-            (Failure::Sent { error, .. }, Some(request))
-                if matches!(error.kind(), Kind::NoUpgrade | Kind::Tls) =>
-            {
+    /// answers in HTTP/2 to a request for an upgrade has not read it: that may always go elsewhere.
+    fn after_http1(&self, failure: Failure, spare: Option<Box<Request<Outgoing>>>) -> Failure {
+        match (failure.at(&self.peer.label), spare) {
+            (Failure::Sent { error, .. }, Some(request)) if error.kind() == Kind::NoUpgrade => {
                 Failure::Unsent {
                     request,
                     error,
@@ -222,8 +215,8 @@ impl Attempt<'_> {
     }
 
     /// Turns a failure over HTTP/2 into one that contains the request again, if it may be sent again.
-    fn after_http2(&self, failure: Failure, spare: Option<Spare>) -> Failure {
-        match (failure.at(&self.peer.label), spare.and_then(Spare::whole)) {
+    fn after_http2(&self, failure: Failure, spare: Option<Box<Request<Outgoing>>>) -> Failure {
+        match (failure.at(&self.peer.label), spare) {
             (Failure::Sent { error, .. }, Some(request)) if is_untouched(&error) => {
                 Failure::Unsent {
                     request,
@@ -243,31 +236,6 @@ fn naming_refuser(failure: Failure, by: u64) -> Failure {
             Failure::Refused { request, error, by }
         }
         failure => failure,
-    }
-}
-
-/// A request once more.
-struct Spare {
-    request: Box<Request<Outgoing>>,
-    /// Its content, if the connection has the only one.
-    lent: Option<Lent>,
-}
-
-impl Spare {
-    fn of(request: &Request<Outgoing>, content: Option<&Bytes>) -> Self {
-        Self {
-            request: again(request, content),
-            lent: None,
-        }
-    }
-
-    /// Returns it with its content, if there is all of it.
-    fn whole(self) -> Option<Box<Request<Outgoing>>> {
-        let mut request = self.request;
-        if let Some(lent) = self.lent {
-            *request.body_mut() = lent.take_back()?;
-        }
-        Some(request)
     }
 }
 

@@ -75,8 +75,6 @@ pub(crate) struct Http1 {
     pub(crate) alarm: Alarm,
     /// Whether it has carried a response before.
     pub(crate) reused: bool,
-    /// Whether the server could still refuse the handshake when hyper got the connection.
-    may_be_refused: bool,
     heard: Arc<AtomicU64>,
     written: Arc<AtomicU64>,
     ear: Ear,
@@ -89,7 +87,6 @@ impl Http1 {
         let largest = origin.config.largest_head;
         let (heard, written) = (link.stream.heard(), link.stream.written());
         let mut stream = link.stream;
-        let may_be_refused = stream.may_be_refused();
         stream.listen_on();
         let (stream, ear) = Driven::new(stream);
         let (sender, connection) = http1::Builder::new()
@@ -105,17 +102,11 @@ impl Http1 {
             sender,
             alarm: link.alarm,
             reused: link.reused,
-            may_be_refused,
             heard,
             written,
             ear,
             driver: Driver::of(&task),
         })
-    }
-
-    /// Whether the server may still refuse the handshake: it has answered nothing.
-    pub(crate) fn may_be_refused(&self) -> bool {
-        self.may_be_refused && self.heard() == 0
     }
 
     /// Returns how many bytes have been received on it so far.

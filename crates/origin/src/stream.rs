@@ -1,11 +1,9 @@
 //! The bytes to and from a server, over TCP or a Unix socket, plain or TLS, as one type.
 
 mod driven;
-mod handshake;
 mod listens;
 
 pub(crate) use driven::{Driven, Ear};
-pub(crate) use handshake::is_refused;
 
 use listens::Listens;
 use rustix::{
@@ -184,12 +182,6 @@ impl Stream {
         }
     }
 
-    /// Whether the server may still refuse the handshake: see [`is_refused`].
-    pub(crate) fn may_be_refused(&self) -> bool {
-        let is_new = self.heard_so_far() == 0;
-        is_new && matches!(&self.inner, Secured::Tls(session) if handshake::may_be_refused(session))
-    }
-
     /// Returns the counter of bytes that the server has sent. It continues after the stream moved to its driver.
     pub(crate) fn heard(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.heard)
@@ -198,16 +190,6 @@ impl Stream {
     /// Returns the counter of how often it was written to, which continues likewise.
     pub(crate) fn written(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.written)
-    }
-
-    /// Puts what the server said of the handshake in the place of an error, if it refused it.
-    fn explained<T>(&mut self, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        match (outcome, &mut self.inner) {
-            (Poll::Ready(Err(cause)), Secured::Tls(session)) if self.heard.load(Relaxed) == 0 => {
-                Poll::Ready(Err(handshake::explained(session, cause)))
-            }
-            (outcome, _) => outcome,
-        }
     }
 
     /// Counts what came of writing. If TLS fails, some may be out.
@@ -230,7 +212,6 @@ impl AsyncRead for Stream {
         let inner = Pin::new(&mut this.inner);
         let done =
             on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_read(cx, buffer));
-        let done = this.explained(done);
         let read = buffer.filled().len() - before;
         let ends = match &done {
             Poll::Ready(Ok(())) => read == 0 && buffer.remaining() > 0,
@@ -259,7 +240,6 @@ impl AsyncWrite for Stream {
         let inner = Pin::new(&mut this.inner);
         let written =
             on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_write(cx, bytes));
-        let written = this.explained(written);
         this.count(&written);
         this.listens.written(cx, written)
     }
@@ -272,7 +252,6 @@ impl AsyncWrite for Stream {
         let this = self.get_mut();
         let inner = Pin::new(&mut this.inner);
         let written = on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_write_vectored(cx, slices));
-        let written = this.explained(written);
         this.count(&written);
         this.listens.written(cx, written)
     }
@@ -285,7 +264,6 @@ impl AsyncWrite for Stream {
         let this = self.get_mut();
         let inner = Pin::new(&mut this.inner);
         let flushed = on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_flush(cx));
-        let flushed = this.explained(flushed);
         this.listens.written(cx, flushed)
     }
 

@@ -2,14 +2,12 @@
 
 mod front;
 mod kept;
-mod lent;
 mod look;
 mod progress;
 
 pub use look::is_look;
 pub use progress::UNSENT;
 
-pub(crate) use lent::Lent;
 pub(crate) use progress::{Awaited, Upload};
 
 use crate::{

@@ -2,6 +2,7 @@
 
 use super::{
     desk,
+    exchange::broken,
     framing::{Framing, Taken, Wrong},
     link::Link,
 };
@@ -182,7 +183,7 @@ impl Body {
                 Ok(true) => {}
                 Ok(false) if matches!(self.framing, Framing::UntilClose) => self.finish(),
                 Ok(false) => return Poll::Ready(Err(Error::new(Kind::Truncated))),
-                Err(cause) => return Poll::Ready(Err(Error::of_io(cause))),
+                Err(cause) => return Poll::Ready(Err(broken(cause))),
             }
         }
         Poll::Ready(Ok(()))

@@ -50,7 +50,7 @@ pub(crate) type Arrived = Response<Box<Body>>;
 /// Why there was no head.
 pub(crate) struct Lost {
     pub(crate) error: Error,
-    /// Whether nothing of the request was sent, or the server had refused the handshake.
+    /// Whether nothing of the request was sent.
     pub(crate) unsent: bool,
     /// Whether a connection that had been used before closed without a byte of answer, or the server said that it
     /// would ([`message::came_too_late`]).
@@ -118,8 +118,7 @@ pub(crate) async fn ask(asking: &Asking<'_>, mut wait: Wait, link: Link) -> Resu
         Err(error) => {
             let Link { stream, reused, .. } = &exchange.link;
             Err(Lost {
-                unsent: error.kind().is_of_the_handshake()
-                    || !exchange.wrote && !error.is_timeout(),
+                unsent: !exchange.wrote && !error.is_timeout(),
                 was_closing: *reused && stream.heard_so_far() == before && !error.is_timeout(),
                 error,
             })
@@ -135,7 +134,7 @@ impl Exchange {
         asking: &Asking<'_>,
     ) -> Poll<Result<Head, Error>> {
         loop {
-            self.poll_send(cx, asking.request).map_err(Error::of_io)?;
+            self.poll_send(cx, asking.request).map_err(broken)?;
             let head = ready!(self.poll_next(cx, asking.largest_head))?;
             let status = head.response.status();
             if !status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS {
@@ -200,7 +199,7 @@ impl Exchange {
             }
             self.input.reserve(PIECE);
             let read = pin!(self.link.stream.read_buf(&mut self.input)).poll(cx);
-            if ready!(read).map_err(Error::of_io)? == 0 {
+            if ready!(read).map_err(broken)? == 0 {
                 return Poll::Ready(Err(Error::new(Kind::Truncated)));
             }
         }
@@ -215,7 +214,7 @@ impl Exchange {
         desk::to_read(|buffer| {
             let mut buffer = ReadBuf::new(buffer.get_mut(..FIRST).unwrap_or_default());
             let read = Pin::new(&mut self.link.stream).poll_read(cx, &mut buffer);
-            ready!(read).map_err(Error::of_io)?;
+            ready!(read).map_err(broken)?;
             let came = buffer.filled();
             if came.is_empty() {
                 return Poll::Ready(Err(Error::new(Kind::Truncated)));
@@ -263,4 +262,14 @@ impl Exchange {
             && !matches!(framing, Framing::UntilClose);
         Ok((response, framing, keeps))
     }
+}
+
+/// Translates an error of the connection.
+pub(super) fn broken(cause: io::Error) -> Error {
+    let kind = match cause.kind() {
+        // What arrived is not TLS records.
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Kind::Malformed,
+        _ => Kind::Truncated,
+    };
+    Error::new(kind).because(cause)
 }

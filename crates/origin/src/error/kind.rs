@@ -16,7 +16,7 @@ pub enum Kind {
     Declined,
     /// No connection was made within `Timeouts::connect`, TLS included.
     ConnectTimeout,
-    /// The TLS handshake failed, perhaps only after the request had been sent behind it: it was not read.
+    /// The TLS handshake failed.
     Tls,
     /// The request is the handshake of a WebSocket, and the server speaks HTTP/2 alone, which has no upgrades (RFC 9113
     /// section 8.6). Nothing is at fault: it may well answer all others.
@@ -95,11 +95,6 @@ impl Kind {
     /// Whether the fetch got no turn, so that nobody was asked.
     pub(crate) fn is_of_the_queue(self) -> bool {
         matches!(self, Self::QueueFull | Self::QueueTimeout)
-    }
-
-    /// Whether there was no connection, so that no request was read, whatever was sent of it.
-    pub(crate) fn is_of_the_handshake(self) -> bool {
-        self == Self::Tls
     }
 
     /// Whether the server that was asked for something counts as failed. One that had no turn left for the fetch does not.

@@ -36,7 +36,7 @@ impl Failure {
     pub(crate) fn is_unsent(&self) -> bool {
         match self {
             Self::Unsent { .. } | Self::Refused { .. } => true,
-            Self::Sent { error, .. } => error.kind().is_of_the_handshake(),
+            Self::Sent { .. } => false,
         }
     }
 

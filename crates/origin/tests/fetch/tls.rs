@@ -13,10 +13,7 @@ use origin::{
     Context, Kind, Origin, RequestBody,
     config::{ActiveHealth, PassiveHealth, Protocol, Server, Tls},
 };
-use rustls::{
-    server::Acceptor,
-    version::{TLS12, TLS13},
-};
+use rustls::server::Acceptor;
 use std::{
     cell::Cell, convert::Infallible, future::pending, net::SocketAddr, path::PathBuf, pin::pin,
     rc::Rc, sync::Arc, time::Duration,
@@ -646,100 +643,6 @@ fn what_finds_no_room_on_http2_is_whole_over_http1() {
             assert!(either.contains(&told), "{told}");
         }
     });
-}
-
-/// How a server is asked that refuses who has no certificate, in all versions of TLS and HTTP.
-async fn of_demanding(
-    authority: &Authority,
-    test: impl AsyncFn(SocketAddr, Protocol, &'static [&'static [u8]], String),
-) {
-    const H1: &[&[u8]] = &[b"http/1.1"];
-    const H2: &[&[u8]] = &[b"h2"];
-    for version in [&TLS12, &TLS13] {
-        for (protocol, offered) in [
-            (Protocol::Http1, H1),
-            (Protocol::Auto, H1),
-            (Protocol::Auto, H2),
-            (Protocol::Http2, H2),
-        ] {
-            let row = format!("{:?} {protocol:?} {offered:?}", version.version);
-            let demands = peers::demanding(authority, offered, version).await;
-            test(demands, protocol, offered, row).await;
-        }
-    }
-}
-
-/// In TLS 1.3 its refusal comes when the request is out (RFC 8446 section 4.4.2.4).
-#[test]
-fn a_server_that_demands_a_certificate_fails_the_handshake() {
-    let authority = Authority::new(&["127.0.0.1"]);
-    work(of_demanding(
-        &authority,
-        async |demands, protocol, _, row| {
-            for (content, context) in [
-                (empty(), repeatable()),
-                (empty(), Context::default()),
-                (full("content"), Context::default()),
-                (full(long()), Context::default()),
-                (of_unknown_length(), Context::default()),
-            ] {
-                let mut config = config([tcp(demands)]);
-                config.tls = Some(trusting(authority.file()));
-                config.protocol = protocol.clone();
-                let origin = Origin::new(config).unwrap();
-                let asked = request(Method::POST, "/content", content);
-                let error = origin.fetch(asked, context).await.map(drop).unwrap_err();
-                assert_eq!(error.kind(), Kind::Tls, "{row}: {error}");
-                assert!(!error.was_sent(), "{row}");
-                assert!(error.to_string().contains("alert"), "{row}: {error}");
-                assert_eq!(origin.report().servers[0].failures, 1, "{row}");
-            }
-        },
-    ));
-}
-
-/// Whatever the method, as for all who cannot be connected to.
-#[test]
-fn another_is_asked_where_one_server_demands_a_certificate() {
-    let authority = Authority::new(&["127.0.0.1"]);
-    work(of_demanding(
-        &authority,
-        async |demands, protocol, offered, row| {
-            let asked: [(&dyn Fn() -> Request<RequestBody>, &str); 3] = [
-                (&|| request(Method::POST, "/content", empty()), ""),
-                (&|| request(Method::POST, "/content", full("some")), "some"),
-                (&|| upgrade("/content"), ""),
-            ];
-            for (asked, content) in asked {
-                let fine = peers::tls(&authority, offered).await;
-                let mut config = config([tcp(demands), tcp(fine)]);
-                config.tls = Some(trusting(authority.file()));
-                config.protocol = protocol.clone();
-                config.retry.attempts = 0;
-                let origin = Origin::new(config).unwrap();
-                for _ in 0..4 {
-                    let answer = origin.fetch(asked(), Context::default()).await;
-                    let answer = read(answer.expect(&row)).await.unwrap();
-                    assert_eq!(answer.text(), content, "{row}");
-                }
-                let servers = origin.report().servers;
-                assert!(servers[0].failures > 0, "{row}");
-                assert_eq!(servers[1].failures, 0, "{row}");
-            }
-        },
-    ));
-}
-
-/// More than is kept to be sent once more.
-fn long() -> &'static str {
-    static LONG: [u8; 1 << 20] = [b'x'; 1 << 20];
-    std::str::from_utf8(&LONG).unwrap()
-}
-
-fn of_unknown_length() -> RequestBody {
-    let (sender, content) = pieces();
-    spawn_local(async move { sender.send("content").await });
-    content
 }
 
 #[test]
