@@ -143,8 +143,8 @@ fn is_told_otherwise(name: &HeaderName) -> bool {
     *name == header::CONTENT_TYPE
         || *name == header::CONTENT_LENGTH
         || *name == header::TRANSFER_ENCODING
-        // Scripts have no trailers to send.
-        || *name == header::TE
+        // Scripts send no trailers, and get none.
+        || matches!(*name, header::TE | header::TRAILER)
         || name.as_str() == "proxy"
 }
 

@@ -94,6 +94,8 @@ fn fields_become_variables_and_none_can_be_forged() {
             ("content-type", "text/plain"),
             ("content-length", "9"),
             ("transfer-encoding", "chunked"),
+            ("te", "trailers"),
+            ("trailer", "x-sum"),
             ("cookie", "a=1"),
             ("cookie", "b=2"),
             ("accept", "a"),
