@@ -4,7 +4,7 @@ mod disk;
 mod withdraw;
 
 pub use disk::{is_fetched_again, keep_asked_for, used};
-pub use withdraw::{end_if_of_unknown_age, give_up, withdraw, withdraw_all};
+pub use withdraw::{end_if_of_unknown_age, give_up, withdraw, withdraw_chosen};
 
 use crate::cache::Worker;
 use disk::keep_on_disk;

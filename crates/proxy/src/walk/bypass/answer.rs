@@ -1,5 +1,5 @@
 //! The way back of an answer that bypassed the store. `post` stores the answer to a POST; `head` applies that to a HEAD
-//! to what is stored.
+//! to what is stored; `gone` says whether the page is gone for everybody.
 
 use super::{
     gone, head,
@@ -17,7 +17,7 @@ use crate::{
         deliver::{self, Received},
         esi, invalidate,
         lookup::{Bypassed, bypassed},
-        outbound, page, tunnel,
+        outbound, page, tiers, tunnel,
     },
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, response};
@@ -81,7 +81,7 @@ pub(super) fn land(
     let is_current = is_current && ticket.log_at == before.log_at + own;
     let (head, body) = response.into_parts();
     if gone::is_said(ask, why, status) {
-        gone::heed(worker, ask, asked.ticket);
+        tiers::withdraw_chosen(worker, ask, None, asked.ticket);
     } else if head::is_heard(ask, why) {
         head::says(worker, ask, &head, asked);
     }

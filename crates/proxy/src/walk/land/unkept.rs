@@ -13,7 +13,7 @@ use crate::{
 use http::{StatusCode, response};
 use http_body::Body as _;
 use origin::ResponseBody;
-use store::{Stored, Variants};
+use store::Stored;
 
 /// Takes out of a response that is not kept what the store alone needs, since it may be most of its head.
 pub fn lighten(stored: &mut Stored) {
@@ -39,18 +39,8 @@ impl Fetch<'_> {
 
     /// Withdraws all that could have been chosen for this request, except what a later request has brought.
     pub fn withdraw(&self) {
-        let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
-        let here = memory.peek(key);
-        let selected = self.need.selected.as_ref();
-        let mut scratch = Vec::new();
-        let others = here.iter().flat_map(Variants::as_slice).filter(|stored| {
-            selected.is_none_or(|selected| selected.id() != stored.id())
-                && !stored.is_later_than(self.ticket)
-                && stored.matches(&self.ask.fields, &mut scratch)
-        });
-        let all = selected.into_iter().chain(others);
-        let all = all.map(|stored| &**stored);
-        tiers::withdraw_all(self.worker, key, all, self.ticket.number);
+        let selected = self.need.selected.as_deref();
+        tiers::withdraw_chosen(self.worker, self.ask, selected, self.ticket);
     }
 
     /// Withdraws what is stored if the answer of `status`, which is not stored for the reason `why`, shows that it is out

@@ -1,10 +1,10 @@
 //! What is out of date, and must not come back from any tier.
 
-use crate::{cache::Worker, clock};
+use crate::{ask::Ask, cache::Worker, clock};
 use rules::time::Time;
 use std::sync::Arc;
 use store::{
-    Stored,
+    Stored, Ticket, Variants,
     purge::{Address, Purge, What},
 };
 
@@ -16,7 +16,7 @@ pub fn withdraw(worker: &Worker, key: &[u8], stored: &Stored, fetch: u64) {
 
 /// Like [`withdraw`], for several responses of `key`. If a tier below may have any of them, all that was received under
 /// `key` until now goes, also after a restart.
-pub fn withdraw_all<'a>(
+fn withdraw_all<'a>(
     worker: &Worker,
     key: &[u8],
     all: impl IntoIterator<Item = &'a Stored>,
@@ -31,6 +31,21 @@ pub fn withdraw_all<'a>(
     if is_any && (is_below || is_on_disk(worker, key)) {
         worker.cache.purger.invalidate(all_of(key), clock::now());
     }
+}
+
+/// Like [`withdraw`], for all that could have been chosen for `ask`: `selected`, and what memory has, except what a later
+/// request than that of `ticket` has brought.
+pub fn withdraw_chosen(worker: &Worker, ask: &Ask, selected: Option<&Stored>, ticket: Ticket) {
+    let key = ask.key.as_bytes();
+    let here = worker.cache.memory.peek(key);
+    let mut scratch = Vec::new();
+    let others = here.iter().flat_map(Variants::as_slice).filter(|stored| {
+        selected.is_none_or(|selected| selected.id() != stored.id())
+            && !stored.is_later_than(ticket)
+            && stored.matches(&ask.fields, &mut scratch)
+    });
+    let all = selected.into_iter().chain(others.map(|stored| &**stored));
+    withdraw_all(worker, key, all, ticket.number);
 }
 
 /// Ends a response that is [of unknown age](rules::freshness::Facts::with_age_unknown) at `now`, so that no tier has it
