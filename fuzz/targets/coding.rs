@@ -102,7 +102,9 @@ fn there_and_back(coding: Coding, input: &[u8]) {
     let mut decoder = decoder.expect("there is room");
     let (mut coded, mut back) = (out.freeze(), Vec::new());
     loop {
-        let piece = decoder.step(&mut coded, &mut { usize::MAX }).expect("what we have coded");
+        let piece = decoder
+            .step(&mut coded, &mut { usize::MAX })
+            .expect("what we have coded");
         if piece.is_empty() {
             break;
         }

@@ -93,7 +93,8 @@ impl Word for HeaderSize {
 
     fn number(number: i64) -> Wrong {
         if number == 0 {
-            return Wrong::new("the size has no unit, and no header is that small");
+            let wrong = Wrong::new("the size has no unit, and no header is that small");
+            return wrong.instead(Size(64 << 10));
         }
         Size::number(number).proposing::<Self>()
     }

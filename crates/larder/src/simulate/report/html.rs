@@ -113,16 +113,16 @@ fn figures(report: &Report, out: &mut impl Write) -> io::Result<()> {
     }
     writeln!(out, "</table></div>")?;
     let mut beside = vec![
-        format!("{} stale hits", count(base.stale)),
+        counted(base.stale, "stale hit", "stale hits"),
         format!(
-            "{} misses that waited for another's fetch",
-            count(base.collapsed)
+            "{} that waited for another's fetch",
+            counted(base.collapsed, "miss", "misses")
         ),
     ];
     if base.too_large > 0 {
         beside.push(format!(
-            "{} answers too large for a store of this size",
-            count(base.too_large)
+            "{} too large for a store of this size",
+            counted(base.too_large, "answer", "answers")
         ));
     }
     writeln!(out, "<p class=\"soft\">{}.</p>", beside.join("; "))

@@ -102,9 +102,9 @@ fn summary(report: &Report, out: &mut impl Write) -> io::Result<()> {
     if base.stale + base.collapsed > 0 {
         writeln!(
             out,
-            "                  {} stale hits; {} misses that waited for another's fetch",
-            count(base.stale),
-            count(base.collapsed)
+            "                  {}; {} that waited for another's fetch",
+            counted(base.stale, "stale hit", "stale hits"),
+            counted(base.collapsed, "miss", "misses")
         )?;
     }
     writeln!(out, "  origin, without {}", load(&report.without))?;
@@ -112,8 +112,8 @@ fn summary(report: &Report, out: &mut impl Write) -> io::Result<()> {
     if base.too_large > 0 {
         writeln!(
             out,
-            "  too large       {} answers for a store of this size",
-            count(base.too_large)
+            "  too large       {} for a store of this size",
+            counted(base.too_large, "answer", "answers")
         )?;
     }
     Ok(())
