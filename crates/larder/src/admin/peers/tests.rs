@@ -1,9 +1,9 @@
-use super::*;
+use super::{text::BATCH, *};
 use crate::{admin::purge, config::value::Word};
 use axum::{Json, Router, body::Body, extract::State, http::Response, routing::post};
 use serde_json::Value;
-use std::net::SocketAddr;
-use store::purge::{On, Pattern};
+use std::{collections::VecDeque, net::SocketAddr};
+use store::purge::{On, Pattern, What};
 use tokio::{net::TcpListener, sync::mpsc};
 
 /// Another node. Reports the requests that it gets, and answers with these statuses.
@@ -147,19 +147,4 @@ async fn a_node_that_is_away_is_named() {
     let (_, position) = peers.publish(vec![tag("a")]).await.unwrap();
     let behind = peers.everywhere(position, Duration::from_millis(50)).await;
     assert_eq!(behind, [format!("http://{address}")]);
-}
-
-#[test]
-fn what_waits_is_bounded() {
-    let url = PeerUrl::parse("http://127.0.0.1:1").unwrap();
-    let peers = Peers::new(&[url], Arc::new(Memory::new(1 << 20, Arc::default())));
-    let large = tag(&"x".repeat(1 << 20));
-    for _ in 0..40 {
-        peers.tell(large.clone(), now());
-    }
-    let queue = lock(&peers.list[0].queue);
-    assert!(queue.bytes <= MOST, "{}", queue.bytes);
-    let (_, first) = queue.list.front().unwrap();
-    assert!(first.contains("everything"), "what was too much");
-    assert_eq!(queue.list.back().unwrap().0, 40);
 }
