@@ -4,7 +4,12 @@ mod kind;
 
 pub use kind::Kind;
 
-use std::{error::Error as StdError, fmt, io::ErrorKind, sync::Arc};
+use std::{
+    error::Error as StdError,
+    fmt,
+    io::{self, ErrorKind},
+    sync::Arc,
+};
 
 pub(crate) type Cause = Box<dyn StdError + Send + Sync>;
 
@@ -45,7 +50,12 @@ impl Error {
 
     /// Translates an error of hyper's from waiting for a head or reading a body.
     pub(crate) fn of_hyper(cause: hyper::Error) -> Self {
-        Self::new(kind_of(&cause)).because(cause)
+        let kind = kind_of(&cause);
+        match cause.source() {
+            // hyper's own words only say that the connection broke.
+            Some(source) if kind == Kind::Tls => Self::new(kind).because(source.to_string()),
+            _ => Self::new(kind).because(cause),
+        }
     }
 
     /// Translates an error of h2's: a stream was reset, a connection was given up, or a socket broke.
@@ -53,11 +63,18 @@ impl Error {
         // The stream was reset without an error, but before its end. RFC 9113 section 8.1 allows that only after a
         // complete answer.
         let stops = cause.is_reset() && cause.reason() == Some(h2::Reason::NO_ERROR);
-        let kind = if cause.is_io() || stops {
-            Kind::Truncated
-        } else {
-            Kind::Protocol
+        let kind = match cause.get_io() {
+            Some(io) => of_connection(io),
+            None if stops => Kind::Truncated,
+            None => Kind::Protocol,
         };
+        Self::new(kind).because(cause)
+    }
+
+    /// Translates an error of h2's from a connection whose server has not sent a frame.
+    pub(crate) fn of_h2_before_frames(cause: h2::Error) -> Self {
+        let is_of_tls = cause.get_io().is_some_and(is_invalid);
+        let kind = if is_of_tls { Kind::Tls } else { Kind::Protocol };
         Self::new(kind).because(cause)
     }
 
@@ -122,13 +139,35 @@ fn kind_of(cause: &hyper::Error) -> Kind {
     if cause.is_incomplete_message() || cause.is_closed() || cause.is_canceled() {
         return Kind::Truncated;
     }
-    let io = cause.source().and_then(<dyn StdError>::downcast_ref);
-    match io.map(std::io::Error::kind) {
+    let io: Option<&io::Error> = cause.source().and_then(<dyn StdError>::downcast_ref);
+    match io {
+        Some(io) if is_of_tls(io) => Kind::Tls,
         // hyper's chunk decoder reports these kinds; it has none of its own.
-        Some(ErrorKind::InvalidData | ErrorKind::InvalidInput) => Kind::Malformed,
+        Some(io) if is_invalid(io) => Kind::Malformed,
         Some(_) => Kind::Truncated,
         None => Kind::Protocol,
     }
+}
+
+/// What it means that a connection broke: only TLS finds that what arrives is invalid, an alert or no records at all.
+pub(crate) fn of_connection(cause: &io::Error) -> Kind {
+    if is_invalid(cause) {
+        Kind::Tls
+    } else {
+        Kind::Truncated
+    }
+}
+
+fn is_invalid(cause: &io::Error) -> bool {
+    matches!(
+        cause.kind(),
+        ErrorKind::InvalidData | ErrorKind::InvalidInput
+    )
+}
+
+fn is_of_tls(cause: &io::Error) -> bool {
+    let inner = cause.get_ref();
+    inner.is_some_and(<dyn StdError + Send + Sync>::is::<rustls::Error>)
 }
 
 impl fmt::Display for Error {

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     Error, Interim, Kind,
     connect::Speaks,
+    error::of_connection,
     message::{self, Afterwards, RequestFraming},
     upload::Outgoing,
     wait::Wait,
@@ -266,10 +267,5 @@ impl Exchange {
 
 /// Translates an error of the connection.
 pub(super) fn broken(cause: io::Error) -> Error {
-    let kind = match cause.kind() {
-        // What arrived is not TLS records.
-        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Kind::Malformed,
-        _ => Kind::Truncated,
-    };
-    Error::new(kind).because(cause)
+    Error::new(of_connection(&cause)).because(cause)
 }

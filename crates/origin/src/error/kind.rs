@@ -16,7 +16,8 @@ pub enum Kind {
     Declined,
     /// No connection was made within `Timeouts::connect`, TLS included.
     ConnectTimeout,
-    /// The TLS handshake failed.
+    /// TLS failed: its handshake, which a server of version 1.3 may refuse when the request is out already (RFC 8446
+    /// section 4.4.2.4), or what came later.
     Tls,
     /// The request is the handshake of a WebSocket, and the server speaks HTTP/2 alone, which has no upgrades (RFC 9113
     /// section 8.6). Nothing is at fault: it may well answer all others.
@@ -159,7 +160,7 @@ impl Kind {
             Self::NoSocket => "this machine has no socket left to connect with",
             Self::Declined => "the server answers, but not with a page",
             Self::ConnectTimeout => "no connection in time",
-            Self::Tls => "the TLS handshake failed",
+            Self::Tls => "TLS failed",
             Self::NoUpgrade => "the server speaks HTTP/2, which has no upgrades",
             Self::Protocol => "the server broke the protocol",
             Self::StreamRefused => "the server takes no more requests for now",

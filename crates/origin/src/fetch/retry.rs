@@ -239,7 +239,8 @@ impl Fetch<'_> {
 fn may_retry(kind: Kind) -> bool {
     matches!(
         kind,
-        Kind::Truncated
+        Kind::Tls
+            | Kind::Truncated
             | Kind::FirstByteTimeout
             | Kind::Malformed
             | Kind::UnaskedSwitch

@@ -108,7 +108,7 @@ impl Http2 {
             .initial_max_send_streams(0)
             .handshake(stream)
             .await
-            .map_err(|cause| Error::new(Kind::Protocol).because(cause))?;
+            .map_err(Error::of_h2_before_frames)?;
         let streams = allowed(&mut connection).await?;
         let alive = connection.ping_pong().map(|pings| Alive::new(pings, heard));
         let probe = sender.clone();
@@ -163,10 +163,10 @@ async fn allowed(connection: &mut Connection<Gathered<Stream>, Bytes>) -> Result
             return Poll::Ready(Ok(streams));
         }
         polled.map(|ended| {
-            let error = Error::new(Kind::Protocol);
             Err(match ended {
-                Ok(()) => error.because("the server closed the connection before its first frame"),
-                Err(cause) => error.because(cause),
+                Ok(()) => Error::new(Kind::Protocol)
+                    .because("the server closed the connection before its first frame"),
+                Err(cause) => Error::of_h2_before_frames(cause),
             })
         })
     })

@@ -5,7 +5,12 @@ use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::{body::Incoming, server::conn, service::service_fn};
 use hyper_util::rt::TokioIo;
-use rustls::{ServerConfig, pki_types::PrivatePkcs8KeyDer};
+use rustls::{
+    RootCertStore, ServerConfig, SupportedProtocolVersion,
+    pki_types::PrivatePkcs8KeyDer,
+    server::{NoClientAuth, WebPkiClientVerifier, danger::ClientCertVerifier},
+    version::{TLS12, TLS13},
+};
 use std::{cell::RefCell, convert::Infallible, net::SocketAddr, path::PathBuf, rc::Rc, sync::Arc};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -54,7 +59,24 @@ impl Authority {
 
 /// A TLS server that offers these protocols. `/version` answers with the protocol spoken, `/upgrade` echoes.
 pub(crate) async fn tls(authority: &Authority, protocols: &[&[u8]]) -> SocketAddr {
-    let acceptor = acceptor(authority, protocols);
+    served(acceptor(authority, protocols)).await
+}
+
+/// One that requires its clients to have a certificate of this authority, in this version of TLS.
+pub(crate) async fn demanding(
+    authority: &Authority,
+    protocols: &[&[u8]],
+    version: &'static SupportedProtocolVersion,
+) -> SocketAddr {
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.certificate.der().clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider);
+    let verifier = verifier.build().unwrap();
+    served(accepting(authority, protocols, &[version], verifier)).await
+}
+
+async fn served(acceptor: TlsAcceptor) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     spawn_local(async move {
@@ -81,12 +103,22 @@ pub(crate) async fn tls(authority: &Authority, protocols: &[&[u8]]) -> SocketAdd
 
 /// Makes TLS connections that offer these protocols.
 pub(crate) fn acceptor(authority: &Authority, protocols: &[&[u8]]) -> TlsAcceptor {
+    let verifier = Arc::new(NoClientAuth);
+    accepting(authority, protocols, &[&TLS13, &TLS12], verifier)
+}
+
+fn accepting(
+    authority: &Authority,
+    protocols: &[&[u8]],
+    versions: &[&'static SupportedProtocolVersion],
+    verifier: Arc<dyn ClientCertVerifier>,
+) -> TlsAcceptor {
     let key = PrivatePkcs8KeyDer::from(authority.key.serialize_der());
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions)
         .unwrap()
-        .with_no_client_auth()
+        .with_client_cert_verifier(verifier)
         .with_single_cert(vec![authority.certificate.der().clone()], key.into())
         .unwrap();
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();

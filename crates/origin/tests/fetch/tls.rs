@@ -13,7 +13,10 @@ use origin::{
     Context, Kind, Origin, RequestBody,
     config::{ActiveHealth, PassiveHealth, Protocol, Server, Tls},
 };
-use rustls::server::Acceptor;
+use rustls::{
+    server::Acceptor,
+    version::{TLS12, TLS13},
+};
 use std::{
     cell::Cell, convert::Infallible, future::pending, net::SocketAddr, path::PathBuf, pin::pin,
     rc::Rc, sync::Arc, time::Duration,
@@ -642,6 +645,66 @@ fn what_finds_no_room_on_http2_is_whole_over_http1() {
             let either = [over_http1(path, content), over_http2(path, content)];
             assert!(either.contains(&told), "{told}");
         }
+    });
+}
+
+/// In TLS 1.3 its refusal comes when the request is out (RFC 8446 section 4.4.2.4).
+#[test]
+fn a_server_that_demands_a_certificate_fails_by_tls() {
+    const H1: &[&[u8]] = &[b"http/1.1"];
+    const H2: &[&[u8]] = &[b"h2"];
+    let authority = Authority::new(&["127.0.0.1"]);
+    work(async {
+        for version in [&TLS12, &TLS13] {
+            for (protocol, offered) in [
+                (Protocol::Http1, H1),
+                (Protocol::Auto, H1),
+                (Protocol::Auto, H2),
+                (Protocol::Http2, H2),
+            ] {
+                let demands = peers::demanding(&authority, offered, version).await;
+                for asked in [
+                    request(Method::GET, "/", empty()),
+                    request(Method::POST, "/", full("content")),
+                ] {
+                    let row = format!(
+                        "{:?} {protocol:?} {offered:?} {}",
+                        version.version,
+                        asked.method()
+                    );
+                    let mut config = config([tcp(demands)]);
+                    config.tls = Some(trusting(authority.file()));
+                    config.protocol = protocol.clone();
+                    let origin = Origin::new(config).unwrap();
+                    let failed = origin.fetch(asked, Context::default()).await;
+                    let error = failed.map(drop).unwrap_err();
+                    assert_eq!(error.kind(), Kind::Tls, "{row}: {error}");
+                    assert!(error.to_string().contains("alert"), "{row}: {error}");
+                }
+            }
+        }
+    });
+}
+
+/// As if it had not answered.
+#[test]
+fn another_is_asked_where_one_server_demands_a_certificate() {
+    let authority = Authority::new(&["127.0.0.1"]);
+    work(async {
+        let offered: &[&[u8]] = &[b"http/1.1"];
+        let demands = peers::demanding(&authority, offered, &TLS13).await;
+        let fine = peers::tls(&authority, offered).await;
+        let mut config = config([tcp(demands), tcp(fine)]);
+        config.tls = Some(trusting(authority.file()));
+        let origin = Origin::new(config).unwrap();
+        for _ in 0..4 {
+            let asked = request(Method::GET, "/version", empty());
+            let answer = origin.fetch(asked, repeatable()).await.unwrap();
+            assert_eq!(read(answer).await.unwrap().text(), "HTTP/1.1");
+        }
+        let servers = origin.report().servers;
+        assert!(servers[0].failures > 0);
+        assert_eq!(servers[1].failures, 0);
     });
 }
 
