@@ -94,6 +94,32 @@ fn a_304_with_a_cookie_freshens_the_page_and_gives_the_rest_to_one_client() {
     assert_eq!(origin.requests("/"), 2);
 }
 
+/// RFC 9111 section 4.3.5. The condition is the application's to judge, so the HEAD reaches it.
+#[test]
+fn a_head_answered_with_a_cookie_freshens_the_page_and_gives_the_rest_to_one_client() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let reply = match request.method.as_str() {
+            "GET" => counted(request).cache("max-age=60"),
+            _ => Reply::ok()
+                .cache("max-age=300")
+                .header("Content-Length", "1")
+                .header("Set-Cookie", "id=2")
+                .header("X-User", "user 2"),
+        };
+        reply.header("ETag", "\"a\"")
+    });
+    larder.get("/").send();
+    let head = larder.ask("HEAD", "/").header("If-Match", "\"x\"").send();
+    assert_eq!(head.header("set-cookie"), Some("id=2"), "{}", head.said());
+    let third = larder.get("/").send();
+    assert!(third.hit(), "{}", third.said());
+    assert_eq!(third.header("cache-control"), Some("max-age=300"));
+    assert_eq!(third.header("set-cookie"), None, "it is another's");
+    assert_eq!(third.header("x-user"), None, "it may be another's");
+    assert_eq!(origin.requests("/"), 2);
+}
+
 /// RFC 9111 sections 4.3.4 and 5.2.2.4. A page with an own word of the application is not kept longer than it says.
 #[test]
 fn what_a_304_with_a_cookie_forbids_holds_for_all() {

@@ -1,15 +1,17 @@
 //! Admit: whether an answer is stored, and in which form. The answer's lifetime is in `lifetime`, its stored fields in
-//! `fields`, the stored response in `made`. `pump` brings its body into the store.
+//! `fields`, the stored response in `made`, and what becomes of it after an update in `update`. `pump` brings its body into the store.
 
 mod fields;
 mod lifetime;
 mod made;
 mod static_files;
+mod update;
 
-pub use fields::{FirstLine, complete, keep_language, own_fields, own_updated};
+pub use fields::{FirstLine, complete, own_fields, own_updated};
 pub use lifetime::may_be_of_one_user;
 pub use made::{Update, carried_or_new, confirmed, marks, new_stored, tags, updated};
 pub use static_files::usual_type;
+pub use update::{judge_merged, judge_update, merged};
 
 use crate::{
     ask::Ask,
@@ -94,33 +96,6 @@ pub fn judge(
     fields: &HeaderMap,
 ) -> Result<Storable, NotStorable> {
     judged(ask, method, times, status, fields).map(|(storable, _)| storable)
-}
-
-/// Like [`judge`] for a GET, where `fields` were merged from a stored response and the newly arrived `update`. A cookie
-/// that may no longer be stored and is not in `update` is removed: it was for another client. So is one that `update`
-/// brings without saying itself that all may have it.
-pub fn judge_merged(
-    ask: &Ask,
-    times: Times,
-    status: StatusCode,
-    fields: &mut HeaderMap,
-    update: &HeaderMap,
-) -> Result<Storable, NotStorable> {
-    let judged = judge(ask, &Method::GET, times, status, fields);
-    let brings_cookie = update.contains_key(header::SET_COOKIE);
-    let is_withheld = match judged {
-        Ok(_) => {
-            brings_cookie
-                && ask.policy().set_cookie == SetCookie::Refuse
-                && !storable::means_cookie(update, &ask.site.targets)
-        }
-        Err(why) => !brings_cookie && why == NotStorable::SetCookie,
-    };
-    if !is_withheld {
-        return judged;
-    }
-    fields.remove(header::SET_COOKIE);
-    judge(ask, &Method::GET, times, status, fields)
 }
 
 fn judged(

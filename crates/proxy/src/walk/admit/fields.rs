@@ -6,11 +6,10 @@ use rules::{
     directives::{self, ResponseDirectives},
     fields::{self, has},
     storable::Storable,
-    surrogate,
     time::Time,
     validate,
 };
-use store::{Fields, Stored};
+use store::Fields;
 
 /// What stands in a head before its fields.
 #[derive(Clone, Copy, Debug)]
@@ -151,12 +150,4 @@ pub fn complete(ask: &Ask, version: Version, response: &mut HeaderMap, at: impl 
         }
     }
     ask.site.via.append(response, version);
-}
-
-/// Keeps the mark of a page of fragments in its freshened `fields`: its body is the same, and so is the language in
-/// which it is written.
-pub fn keep_language(stored: &Stored, fields: &mut HeaderMap) {
-    if stored.is_esi() && !surrogate::wants_esi(fields) {
-        fields.append(surrogate::CONTROL, surrogate::CONTENT_ESI);
-    }
 }

@@ -97,9 +97,9 @@ fn says_of(
 ) {
     let (key, log) = (ask.key.as_bytes(), worker.cache.memory.log());
     let log_at = stored.checked().min(ticket.log_at);
-    let mut fields = stored.all_fields(4);
+    let known = stored.all_fields(0);
     let length = stored.body.length();
-    match validate::head_says(head.status, &head.headers, &fields, length, times.response) {
+    match validate::head_says(head.status, &head.headers, &known, length, times.response) {
         HeadSays::Nothing => return,
         // Fields that `Connection` names are for us alone.
         HeadSays::Freshen if fields::names_end_to_end(&head.headers) => return,
@@ -109,15 +109,14 @@ fn says_of(
         HeadSays::Freshen if log.standing(key, stored) != Standing::Good => return,
         HeadSays::Freshen => {}
     }
-    let is_same = validate::is_same_content(&head.headers, &fields);
-    validate::freshen(&mut fields, &head.headers, &ask.site.targets);
+    let is_same = validate::is_same_content(&head.headers, &known);
+    let fields = admit::merged(ask, stored, &head.headers);
     let variant = admit::variant_after(ask, stored, &head.headers, &fields);
     // It varies by fields that did not select it when it was stored, so it is not known for which requests it was made.
     if variant != stored.variant && !is_same {
         return tiers::withdraw(worker, key, stored, ticket.number);
     }
-    admit::keep_language(stored, &mut fields);
-    match admit::judge_merged(ask, times, stored.status, &mut fields, &head.headers) {
+    match admit::judge_update(ask, times, stored, &head.headers) {
         Err(why) => {
             let why = Unshared::NotStored(why);
             let is_fresh = stored.facts.remaining(times.response).is_some();
@@ -125,7 +124,7 @@ fn says_of(
                 tiers::withdraw(worker, key, stored, ticket.number);
             }
         }
-        Ok(storable) => {
+        Ok((storable, fields)) => {
             let of = (variant.as_deref(), ticket.log_at);
             let update = Update {
                 log_at,

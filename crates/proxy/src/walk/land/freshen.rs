@@ -4,7 +4,6 @@ use crate::{
     body::Content,
     hit_for_miss::Unshared,
     outcome::{Detail, Unkept},
-    routing,
     walk::{
         admit::{self, FirstLine, Update},
         fetch::{Fetch, Landing},
@@ -144,10 +143,6 @@ impl Fetch<'_> {
     }
 
     /// Returns how `stored` may be stored after a 304 with the fields `update`, and its fields then.
-    ///
-    /// A cookie that is not for everybody forbids to store a 200. But the content that a 304 confirms is everybody's
-    /// already, so it takes from the 304 what a cache must know (RFC 9111 section 4.3.4). All else goes with the cookie
-    /// to the one client, since it may be that client's too.
     fn judge_updated(
         &self,
         stored: &Stored,
@@ -156,28 +151,7 @@ impl Fetch<'_> {
         if fields::names_end_to_end(update) {
             return Err(NotStorable::Connection);
         }
-        let judged = self.judge_with(stored, update);
-        let is_withheld = matches!(judged, Err(NotStorable::SetCookie))
-            && update.contains_key(header::SET_COOKIE)
-            && !routing::sets_any_cookie(&self.ask.policy().bypass.sets, update);
-        if is_withheld {
-            let told = validate::for_caches(update, &self.ask.site.targets);
-            return self.judge_with(stored, &told);
-        }
-        judged
-    }
-
-    /// Judges `stored` with all the fields `update`.
-    fn judge_with(
-        &self,
-        stored: &Stored,
-        update: &HeaderMap,
-    ) -> Result<(Storable, HeaderMap), NotStorable> {
-        let mut fields = stored.all_fields(8);
-        validate::freshen(&mut fields, update, &self.ask.site.targets);
-        admit::keep_language(stored, &mut fields);
-        admit::judge_merged(self.ask, self.times, stored.status, &mut fields, update)
-            .map(|storable| (storable, fields))
+        admit::judge_update(self.ask, self.times, stored, update)
     }
 
     /// Stores what a 304 has confirmed, unless it was invalidated or a later fetch has brought something meanwhile:
