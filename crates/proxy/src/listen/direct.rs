@@ -10,16 +10,19 @@
 //! `hyper` reads all other requests and writes all other answers. It gets the same bytes, and the answer if one was
 //! begun. It gives the connection back when it has sent its answers.
 
+mod buffer;
 mod desk;
 mod flow;
+mod framing;
 mod head;
 mod next;
-mod page;
 mod prepared;
 mod reply;
 mod section;
 mod sheets;
+mod verb;
 mod wait;
+mod write;
 
 pub(super) use desk::Desk;
 pub(super) use head::{encoded, request_line};
@@ -41,7 +44,6 @@ use bytes::Bytes;
 use flow::Flow;
 use http::{Response, Version};
 use next::{Next, poll_head};
-use page::ReplyContext;
 use reply::{SendProgress, SendableAnswer};
 use section::Section;
 use std::{
@@ -50,6 +52,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 use wait::wait;
+use write::ReplyContext;
 
 /// What is left to do on a connection.
 pub(super) enum Rest {

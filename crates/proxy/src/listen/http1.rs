@@ -1,25 +1,24 @@
 //! HTTP/1 on one connection. Requests without content are answered [directly](direct), the rest by `hyper`, in turn.
 
+mod parting;
 mod request;
 mod target;
 
 use super::{
     Serve,
     config::Limits,
-    counters::add,
     direct::{self, Rest},
-    fault::Fault,
     meter::Meter,
-    own,
     service::Session,
     task::unless_told,
     watch::{Order, Stage, Watch},
 };
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use parting::{linger, part};
 use request::answer;
 use std::{future::poll_fn, pin::Pin, task::Poll};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 
 /// Serves HTTP/1 until the connection ends or changes to another protocol.
 pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limits: &Limits) {
@@ -32,7 +31,7 @@ pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limit
                 // With TLS, this says that the connection ends. Nothing depends on it.
                 let _ = unless_told(watch, Order::Timeout, meter.shutdown()).await;
                 if more {
-                    finish(&session, meter, End::Over(Ok(())), false, more).await;
+                    linger(&session, meter, None).await;
                 }
                 return;
             }
@@ -125,71 +124,6 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
         return None;
     }
     let more = !parts.read_buf.is_empty() || meter.has_ahead() || watch.has_unread();
-    finish(session, meter, end, may_answer, more).await;
+    part(session, meter, end, may_answer, more).await;
     None
-}
-
-/// Sends the last word if there is one, and keeps reading for a moment if the client may still be sending.
-///
-/// To close with unread bytes makes the kernel reset the connection. The client would lose an answer that it has not
-/// read (RFC 9112 section 9.6).
-async fn finish<S: Serve>(
-    session: &Session<S>,
-    mut meter: Meter,
-    end: End,
-    may_answer: bool,
-    more: bool,
-) {
-    let watch = &session.watch;
-    let mut linger = more;
-    let last_word = match end {
-        End::Told(Order::Timeout) => Some(Fault::TimedOut),
-        End::Told(Order::TargetTooLong) => Some(Fault::TargetTooLong),
-        End::Told(Order::ForeignVersion) => Some(Fault::ForeignVersion),
-        End::Told(Order::HeadTooLarge) => Some(Fault::HeadTooLarge),
-        End::Told(Order::TooManyFields) => Some(Fault::TooManyFields),
-        End::Told(Order::NoRoom) => Some(Fault::NoRoom),
-        End::Over(Ok(())) | End::AtRest => None,
-        End::Over(Err(error)) if error.is_parse() => {
-            add(&watch.worker.counters.protocol_errors, 1);
-            own::by_hyper(&*session.service, error.is_parse_too_large());
-            linger = true;
-            None
-        }
-        End::Told(Order::Close) if may_answer && meter.is_clean() => {
-            // As after the last answer.
-            let _ = unless_told(watch, Order::Timeout, meter.shutdown()).await;
-            return;
-        }
-        End::Told(_) | End::Over(Err(_)) => return,
-    };
-    if last_word.is_some_and(Fault::is_of_head) {
-        add(&watch.worker.counters.protocol_errors, 1);
-    }
-    if last_word.is_none() && !linger {
-        return;
-    }
-    watch.enter(Stage::Linger);
-    watch.outbox.close();
-    meter.forget_head();
-    let farewell = async {
-        if let Some(fault) = last_word {
-            if !may_answer || !meter.is_clean() {
-                return;
-            }
-            let word = own::last_word(&*session.service, fault);
-            if meter.write_all(&word).await.is_err() {
-                return;
-            }
-        }
-        let _ = meter.shutdown().await;
-        let mut waste = [0; 1024];
-        while !meter.is_ended() {
-            if meter.read(&mut waste).await.is_err() {
-                return;
-            }
-        }
-    };
-    // Boxed: it is rare, and large because of its buffer.
-    let _ = unless_told(watch, Order::Close, Box::pin(farewell)).await;
 }

@@ -1,7 +1,7 @@
 //! Memory that a worker's connections use in turn.
 
 use super::{
-    page::Page,
+    buffer::WriteBuffer,
     section::{Section, Sections},
     sheets::Sheets,
 };
@@ -42,20 +42,20 @@ impl Default for Desk {
 }
 
 impl Desk {
-    /// Returns an empty page, to be [given back](Self::give_back).
+    /// Returns an empty buffer, to be [given back](Self::give_back).
     ///
     /// It is made anew if a panic kept the last one from coming back: a caller without room to write would try for
     /// ever.
-    pub(super) fn page(&self) -> Page {
+    pub(super) fn buffer(&self) -> WriteBuffer {
         let mut bytes = self.written.take();
         if bytes.is_empty() {
             bytes = vec![0; LONGEST].into();
         }
-        Page::on(bytes)
+        WriteBuffer::on(bytes)
     }
 
-    pub(super) fn give_back(&self, page: Page) {
-        self.written.set(page.bytes);
+    pub(super) fn give_back(&self, buffer: WriteBuffer) {
+        self.written.set(buffer.bytes);
     }
 
     /// Keeps the fields of a request that is answered, as they came, for the next request with the same `section`.

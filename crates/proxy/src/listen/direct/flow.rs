@@ -3,11 +3,7 @@
 mod gather;
 
 use super::super::{AtHand, meter::Meter};
-use super::{
-    Desk,
-    page::{Framing, Page},
-    sheets::Sheets,
-};
+use super::{Desk, buffer::WriteBuffer, framing::Framing, sheets::Sheets};
 use bytes::{Buf, Bytes};
 use gather::Run;
 use http_body::Body;
@@ -101,25 +97,25 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
                     return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
                 }
             }
-            let mut page = desk.page();
-            let run = self.run(cx, meter, &mut page);
-            desk.give_back(page);
+            let mut buffer = desk.buffer();
+            let run = self.run(cx, meter, &mut buffer);
+            desk.give_back(buffer);
             run?;
         }
     }
 
-    /// Writes the head on `page`, and as much of the content as [`run`](Self::run) does.
+    /// Writes the head in `buffer`, and as much of the content as [`run`](Self::run) does.
     pub(super) fn begin(
         &mut self,
         cx: &mut Context<'_>,
         meter: &mut Meter,
-        page: &mut Page,
+        buffer: &mut WriteBuffer,
         desk: &Desk,
     ) -> io::Result<()> {
         let mut sheets = desk.sheets.borrow_mut();
-        let Some(all) = self.repeated(meter, page, &mut sheets) else {
+        let Some(all) = self.repeated(meter, buffer, &mut sheets) else {
             drop(sheets);
-            return self.run(cx, meter, page);
+            return self.run(cx, meter, buffer);
         };
         self.state = FlowState::Copied;
         if self.closes {
@@ -138,35 +134,40 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
         Ok(())
     }
 
-    /// The head on `page` with all of the content after it, if the content was sent before and is so long that to copy
-    /// it would cost more than to find it.
-    fn repeated<'s>(&self, meter: &Meter, page: &Page, sheets: &'s mut Sheets) -> Option<&'s [u8]> {
+    /// The head in `buffer` with all of the content after it, if the content was sent before and is so long that to
+    /// copy it would cost more than to find it.
+    fn repeated<'s>(
+        &self,
+        meter: &Meter,
+        buffer: &WriteBuffer,
+        sheets: &'s mut Sheets,
+    ) -> Option<&'s [u8]> {
         let content = self.body.kept()?;
         let is_worth_it = (COPIED_IN_TLS..=COPIED).contains(&content.len()) && !meter.is_tls();
         if !is_worth_it || self.framing != Framing::Length(content.len() as u64) {
             return None;
         }
-        sheets.behind(page, content)
+        sheets.behind(buffer, content)
     }
 
-    /// Writes what is on `page` and as much of the content as is at hand and fits into one run, as far as the socket
+    /// Writes what is in `buffer` and as much of the content as is at hand and fits into one run, as far as the socket
     /// takes it at once.
     pub(super) fn run(
         &mut self,
         cx: &mut Context<'_>,
         meter: &mut Meter,
-        page: &mut Page,
+        buffer: &mut WriteBuffer,
     ) -> io::Result<()> {
         let most_copied = if meter.is_tls() {
             COPIED_IN_TLS
         } else {
             COPIED
         };
-        let Run { cut, mut large } = self.gather(cx, page, most_copied);
+        let Run { cut, mut large } = self.gather(cx, buffer, most_copied);
         if self.closes && matches!(self.state, FlowState::Copied | FlowState::Whole) {
             meter.end();
         }
-        let (before, after) = page.written().split_at_checked(cut).unwrap_or_default();
+        let (before, after) = buffer.written().split_at_checked(cut).unwrap_or_default();
         let (mut out, written) = match poll_write(cx, meter, [before, &large, after]) {
             Poll::Ready(Ok(out)) => (out, Ok(())),
             Poll::Ready(Err(error)) => (0, Err(error)),

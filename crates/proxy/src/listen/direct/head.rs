@@ -7,8 +7,8 @@ mod line;
 use super::{
     super::{config::Limits, request_head::RequestHead, version::lowered},
     PendingRequest,
-    page::ReplyContext,
     section::{self, Section, Sections},
+    write::ReplyContext,
 };
 use bytes::Bytes;
 use http::HeaderMap;

@@ -2,8 +2,11 @@
 
 mod packed;
 
-use super::page::{
-    Framing, Page, ReplyContext, Verb, has_no_content, write_end, write_fields, write_framing,
+use super::{
+    buffer::WriteBuffer,
+    framing::{Framing, has_no_content},
+    verb::Verb,
+    write::{ReplyContext, write_end, write_fields, write_framing},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use std::rc::Rc;
@@ -88,17 +91,17 @@ impl PreparedHead {
     /// Writes the head without its end. Returns how many bytes of content it announces; `None` if it cannot be written.
     fn write(
         &self,
-        page: &mut Page,
+        buffer: &mut WriteBuffer,
         asked: ReplyContext,
         anew: &[Rc<HeaderValue>; ANEW],
     ) -> Option<u64> {
         let written = self.written.as_ref()?;
-        page.put(asked.version_text())?;
+        buffer.put(asked.version_text())?;
         for (before, value) in written.before.iter().zip(anew) {
-            page.put(before)?;
-            page.put(value.as_bytes())?;
+            buffer.put(before)?;
+            buffer.put(value.as_bytes())?;
         }
-        page.put(&written.after)?;
+        buffer.put(&written.after)?;
         Some(written.content)
     }
 }
@@ -116,25 +119,25 @@ impl Written {
         if !places.eq(anew) || !anew.iter().all(|name| is_a_place(fields, name)) {
             return None;
         }
-        let mut page = Page::on(vec![0; LONGEST].into());
+        let mut buffer = WriteBuffer::on(vec![0; LONGEST].into());
         let framing = Framing::Length(content);
         let kept = fields.iter().filter(|(name, _)| !is_anew(name));
-        let told = write_fields(&mut page, status, kept, framing)?;
+        let told = write_fields(&mut buffer, status, kept, framing)?;
         let before = anew.each_ref().map(|name| {
-            page.put(name.as_str().as_bytes())?;
-            page.put(b": ")?;
-            let before = page.written().into();
-            page.clear();
-            page.put(b"\r\n")?;
+            buffer.put(name.as_str().as_bytes())?;
+            buffer.put(b": ")?;
+            let before = buffer.written().into();
+            buffer.clear();
+            buffer.put(b"\r\n")?;
             Some(before)
         });
         let [Some(first), Some(second)] = before else {
             return None;
         };
-        write_framing(&mut page, framing, told)?;
+        write_framing(&mut buffer, framing, told)?;
         Some(Self {
             before: [first, second],
-            after: page.written().into(),
+            after: buffer.written().into(),
             content,
         })
     }
@@ -182,15 +185,19 @@ impl<B> Prepared<B> {
     }
 
     /// Writes the head, and returns how it frames the content; `None` if it cannot be written.
-    pub(super) fn write_head(&self, page: &mut Page, asked: ReplyContext) -> Option<Framing> {
+    pub(super) fn write_head(
+        &self,
+        buffer: &mut WriteBuffer,
+        asked: ReplyContext,
+    ) -> Option<Framing> {
         if asked.verb == Verb::Head {
             return None;
         }
         let content = match &self.head {
-            Head::Kept(head) => head.write(page, asked, &self.anew),
-            Head::Packed(head) => head.write(page, asked, &self.anew),
+            Head::Kept(head) => head.write(buffer, asked, &self.anew),
+            Head::Packed(head) => head.write(buffer, asked, &self.anew),
         }?;
-        write_end(page, asked)?;
+        write_end(buffer, asked)?;
         Some(Framing::Length(content))
     }
 

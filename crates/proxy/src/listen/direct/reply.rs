@@ -3,11 +3,13 @@
 use super::super::{AtHand, Serve, meter::Meter, service::Session, watch::Order};
 use super::{
     Desk, PendingRequest,
+    buffer::WriteBuffer,
     flow::Flow,
-    page::{Framing, Page, ReplyContext, framing, write_head},
+    framing::{Framing, framing},
     prepared::Prepared,
     section::Section,
     wait::poll_left,
+    write::{ReplyContext, write_head},
 };
 use http::Response;
 use http_body::Body;
@@ -22,7 +24,7 @@ use std::{
 pub(super) trait SendableAnswer<B> {
     /// Writes the head, and returns how it frames the content, which may close the connection; `None` if that is not
     /// known here.
-    fn write_head(&self, page: &mut Page, asked: &mut ReplyContext) -> Option<Framing>;
+    fn write_head(&self, buffer: &mut WriteBuffer, asked: &mut ReplyContext) -> Option<Framing>;
 
     /// Returns the body. The maps that are not needed any more serve the next request, that of its request's `section`
     /// too.
@@ -33,10 +35,10 @@ pub(super) trait SendableAnswer<B> {
 }
 
 impl<B: Body + AtHand> SendableAnswer<B> for Response<B> {
-    fn write_head(&self, page: &mut Page, asked: &mut ReplyContext) -> Option<Framing> {
+    fn write_head(&self, buffer: &mut WriteBuffer, asked: &mut ReplyContext) -> Option<Framing> {
         let framing = framing(self, *asked)?;
         asked.closes |= matches!(framing, Framing::UntilClose);
-        write_head(page, self, framing, *asked)?;
+        write_head(buffer, self, framing, *asked)?;
         Some(framing)
     }
 
@@ -55,8 +57,8 @@ impl<B: Body + AtHand> SendableAnswer<B> for Response<B> {
 }
 
 impl<B> SendableAnswer<B> for Prepared<B> {
-    fn write_head(&self, page: &mut Page, asked: &mut ReplyContext) -> Option<Framing> {
-        self.write_head(page, *asked)
+    fn write_head(&self, buffer: &mut WriteBuffer, asked: &mut ReplyContext) -> Option<Framing> {
+        self.write_head(buffer, *asked)
     }
 
     fn into_body(self, desk: &Desk, section: Option<Rc<Section>>) -> B {
@@ -89,15 +91,15 @@ pub(super) fn begin<S: Serve, A: SendableAnswer<S::Body>>(
     answer: A,
     open: &mut PendingRequest,
 ) -> SendProgress<A, S::Body> {
-    let mut page = session.desk.page();
-    let Some(framing) = answer.write_head(&mut page, &mut open.asked) else {
-        session.desk.give_back(page);
+    let mut buffer = session.desk.buffer();
+    let Some(framing) = answer.write_head(&mut buffer, &mut open.asked) else {
+        session.desk.give_back(buffer);
         return SendProgress::Not(answer);
     };
     let body = answer.into_body(&session.desk, open.section.take());
     let mut flow = Flow::new(body, framing, open.asked.closes);
-    let begun = flow.begin(cx, meter, &mut page, &session.desk);
-    session.desk.give_back(page);
+    let begun = flow.begin(cx, meter, &mut buffer, &session.desk);
+    session.desk.give_back(buffer);
     if begun.is_err() {
         return SendProgress::Broken;
     }

@@ -1,7 +1,7 @@
 //! Short content of stored responses that is sent often. It is kept after room for a head, so that it is not copied
 //! each time.
 
-use super::page::Page;
+use super::buffer::WriteBuffer;
 use bytes::Bytes;
 use std::ptr;
 
@@ -34,7 +34,7 @@ struct Sheet {
 
 impl Sheets {
     /// `head` with `content` after it; `None` if `content` has no sheet. It gets one if it was wanted before.
-    pub(super) fn behind(&mut self, head: &Page, content: &Bytes) -> Option<&[u8]> {
+    pub(super) fn behind(&mut self, head: &WriteBuffer, content: &Bytes) -> Option<&[u8]> {
         let place = self.places.get_mut(index(content))?;
         if !place
             .sheet
@@ -86,9 +86,9 @@ mod tests {
     use super::*;
 
     fn sent(sheets: &mut Sheets, head: &[u8], content: &Bytes) -> Option<Vec<u8>> {
-        let mut page = Page::on(vec![0; 8 << 10].into());
-        page.put(head).expect("room");
-        sheets.behind(&page, content).map(<[u8]>::to_vec)
+        let mut buffer = WriteBuffer::on(vec![0; 8 << 10].into());
+        buffer.put(head).expect("room");
+        sheets.behind(&buffer, content).map(<[u8]>::to_vec)
     }
 
     #[test]

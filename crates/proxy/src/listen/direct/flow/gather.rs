@@ -1,9 +1,9 @@
-//! Puts the content that is at hand on a page, with its framing.
+//! Puts the content that is at hand in a buffer, with its framing.
 
 use super::{Flow, FlowState};
 use crate::listen::{
     AtHand,
-    direct::page::{Framing, Page},
+    direct::{buffer::WriteBuffer, framing::Framing},
     splice::Splices,
 };
 use bytes::Bytes;
@@ -18,46 +18,46 @@ use std::{
 /// The most bytes that the frame of a chunk takes, and the last chunk after it (RFC 9112 section 7.1).
 const FRAME: usize = 32;
 
-/// What is written at once: a page, and where it is cut for a piece that was not copied to it.
+/// What is written at once: a buffer, and where it is cut for a piece that was not copied to it.
 pub(super) struct Run {
     pub(super) cut: usize,
     pub(super) large: Bytes,
 }
 
 impl Run {
-    /// A page and nothing else.
-    fn of(page: &Page) -> Self {
+    /// A buffer and nothing else.
+    fn of(buffer: &WriteBuffer) -> Self {
         Self {
-            cut: page.written().len(),
+            cut: buffer.written().len(),
             large: Bytes::new(),
         }
     }
 }
 
 impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
-    /// Puts pieces on `page` until no more is at hand, or the page has no more room. One of the pieces may be large.
+    /// Puts pieces in `buffer` until no more is at hand, or it has no more room. One of them may be large.
     pub(super) fn gather(
         &mut self,
         cx: &mut Context<'_>,
-        page: &mut Page,
+        buffer: &mut WriteBuffer,
         most_copied: usize,
     ) -> Run {
         if let Some(content) = self.body.at_hand()
-            && content.len() <= most_copied.min(page.room())
+            && content.len() <= most_copied.min(buffer.room())
             && self.framing == Framing::Length(content.len() as u64)
             && !Splices::is_stand_in(content)
         {
-            page.put(content);
+            buffer.put(content);
             self.state = FlowState::Copied;
-            return Run::of(page);
+            return Run::of(buffer);
         }
         let mut large: Option<Run> = None;
-        while page.room() >= FRAME {
+        while buffer.room() >= FRAME {
             let piece = match self.poll_piece(cx) {
                 Poll::Ready(Ok(Some(piece))) => piece,
                 Poll::Ready(Ok(None)) => {
                     if matches!(self.framing, Framing::Chunks) {
-                        page.put(b"0\r\n\r\n");
+                        buffer.put(b"0\r\n\r\n");
                     }
                     self.state = FlowState::Whole;
                     break;
@@ -72,7 +72,7 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
                 }
             };
             let is_short = piece.len() <= most_copied
-                && piece.len() + FRAME <= page.room()
+                && piece.len() + FRAME <= buffer.room()
                 && !Splices::is_stand_in(&piece);
             if !is_short && large.is_some() {
                 self.left().held = piece;
@@ -81,19 +81,19 @@ impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
             let is_chunk = matches!(self.framing, Framing::Chunks);
             if is_chunk {
                 // There is room.
-                let _ = write!(page, "{:x}\r\n", piece.len());
+                let _ = write!(buffer, "{:x}\r\n", piece.len());
             }
             if is_short {
-                page.put(&piece);
+                buffer.put(&piece);
             } else {
-                let cut = page.written().len();
+                let cut = buffer.written().len();
                 large = Some(Run { cut, large: piece });
             }
             if is_chunk {
-                page.put(b"\r\n");
+                buffer.put(b"\r\n");
             }
         }
-        large.unwrap_or_else(|| Run::of(page))
+        large.unwrap_or_else(|| Run::of(buffer))
     }
 
     /// The next piece of the content, which is not empty; `None` at its end. Trailers are left out (RFC 9110 section

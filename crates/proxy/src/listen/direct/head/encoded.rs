@@ -6,7 +6,7 @@ use super::line::request_line;
 use crate::listen::{
     check::{check_length, check_target},
     config::Limits,
-    direct::page::Verb,
+    direct::verb::Verb,
     fault::Fault,
 };
 use http::{Method, Uri};

@@ -1,6 +1,6 @@
 //! Request lines. Those that nearly all clients write are read without a parser; the parser reads the others.
 
-use super::{super::page::Verb, encoded};
+use super::{super::verb::Verb, encoded};
 use crate::{listen::config::Limits, target::Target};
 use http::{Method, Version};
 

@@ -1,8 +1,10 @@
 //! Heads written as they are in the store: a response that is rarely requested is sent without making a map too.
 
 use super::{
-    super::page::{
-        Framing, Page, ReplyContext, agrees, has_no_content, write_framing, write_status,
+    super::{
+        buffer::WriteBuffer,
+        framing::{Framing, has_no_content},
+        write::{ReplyContext, write_framing, write_status},
     },
     ANEW,
 };
@@ -50,31 +52,31 @@ impl PackedHead {
     }
 
     /// Writes the head without its end. Returns how many bytes of content it announces; `None` if it cannot be written,
-    /// as for [`write_head`](super::super::page::write_head).
+    /// as for [`write_head`](super::super::write::write_head).
     pub(super) fn write(
         &self,
-        page: &mut Page,
+        buffer: &mut WriteBuffer,
         asked: ReplyContext,
         anew: &[Rc<HeaderValue>; ANEW],
     ) -> Option<u64> {
-        page.put(asked.version_text())?;
-        write_status(page, self.stored.status)?;
+        buffer.put(asked.version_text())?;
+        write_status(buffer, self.stored.status)?;
         let framing = Framing::Length(self.content);
         let (mut dated, mut told) = (false, false);
         for (name, value) in self.stored.fields.iter() {
             match name {
                 b"connection" | b"transfer-encoding" | b"trailer" | b"upgrade" => return None,
                 b"date" => dated = true,
-                b"content-length" if told || !agrees(framing, value) => return None,
+                b"content-length" if told || !framing.agrees_with(value) => return None,
                 b"content-length" => told = true,
                 _ => {}
             }
-            page.put_line(name, value)?;
+            buffer.put_line(name, value)?;
         }
         for (name, value) in self.anew.iter().zip(anew) {
-            page.put_field(name, value)?;
+            buffer.put_field(name, value)?;
         }
-        write_framing(page, framing, told)?;
+        write_framing(buffer, framing, told)?;
         dated.then_some(self.content)
     }
 }

@@ -1,4 +1,8 @@
-use super::super::page::{Framing, Verb, framing, write_head};
+use super::super::{
+    framing::{Framing, framing},
+    verb::Verb,
+    write::write_head,
+};
 use super::*;
 use crate::sample;
 use bytes::Bytes;
@@ -54,10 +58,10 @@ fn asked() -> impl Strategy<Value = ReplyContext> {
 
 /// The head as it is written field by field, with its framing; `None` if it is not written.
 fn general(response: &Response<Full<Bytes>>, asked: ReplyContext) -> Option<(Vec<u8>, Framing)> {
-    let mut page = Page::on(vec![0; 16 << 10].into());
+    let mut buffer = WriteBuffer::on(vec![0; 16 << 10].into());
     let framing = framing(response, asked)?;
-    write_head(&mut page, response, framing, asked)?;
-    Some((page.written().to_vec(), framing))
+    write_head(&mut buffer, response, framing, asked)?;
+    Some((buffer.written().to_vec(), framing))
 }
 
 proptest! {
@@ -103,11 +107,11 @@ proptest! {
         for head in [Some(Head::Kept(Rc::new(head))), packed.map(Head::Packed)].into_iter().flatten() {
             let is_kept = matches!(head, Head::Kept(_));
             let prepared = Prepared::new(head, anew().map(Rc::new), body(), HeaderMap::new());
-            let mut page = Page::on(vec![0; 16 << 10].into());
-            let written = prepared.write_head(&mut page, asked);
+            let mut buffer = WriteBuffer::on(vec![0; 16 << 10].into());
+            let written = prepared.write_head(&mut buffer, asked);
             prop_assert!(!is_kept || written.is_some() == is_written);
             if let Some(announced) = written {
-                prop_assert_eq!(Some((page.written().to_vec(), announced)), expected.clone());
+                prop_assert_eq!(Some((buffer.written().to_vec(), announced)), expected.clone());
             } else if !has_no_content(status) && !has_anew {
                 prop_assert_eq!(expected.clone(), None);
             }
@@ -138,11 +142,11 @@ fn what_is_too_long_or_for_no_content_is_not_written() {
         Full::new(Bytes::from("x")),
         HeaderMap::new(),
     );
-    let mut page = Page::on(vec![0; LONGEST].into());
+    let mut buffer = WriteBuffer::on(vec![0; LONGEST].into());
     let asked = ReplyContext {
         verb: Verb::Head,
         version: Version::HTTP_11,
         closes: false,
     };
-    assert_eq!(prepared.write_head(&mut page, asked), None);
+    assert_eq!(prepared.write_head(&mut buffer, asked), None);
 }
