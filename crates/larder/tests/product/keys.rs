@@ -439,7 +439,15 @@ fn a_path_is_matched_however_it_is_encoded() {
         &[("Cache-Control", "max-age=60")],
         "[[route]]\npath = \"/admin/*\"\ncache = false\n",
     );
-    for target in ["/admin/x", "/%61dmin/x", "/admi%6E/x", "/admin/x?y"] {
+    for target in [
+        "/admin/x",
+        "/%61dmin/x",
+        "/admi%6E/x",
+        "/admin/x?y",
+        "/admin%2F..%2Fx.css",
+        "/admin/x%0A",
+        "/%FFadmin/x",
+    ] {
         assert!(!hit(&larder, target, &[]), "{target}");
     }
 }

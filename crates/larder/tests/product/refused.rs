@@ -70,6 +70,34 @@ fn what_a_route_refuses_reaches_nobody() {
     );
 }
 
+/// Frameworks of Python decode a slash and leave the dots behind it, and overlook bytes at the end.
+#[test]
+fn what_a_route_refuses_is_refused_where_dots_are_left_and_bytes_are_overlooked() {
+    let (origin, larder) = guarded(ADMIN);
+    for path in [
+        "/admin%2F..%2Fx.css",
+        "/admin%2f../x.css",
+        "/admin%2F.%2Fx",
+        "/admin%0A",
+        "/admin/x%0a",
+        "/xmlrpc.php%0A",
+        "/admin%ff",
+        "/%ffadmin/x",
+        "/adm%c3in/x",
+    ] {
+        let answer = larder.get(path).send();
+        assert!(
+            matches!(answer.status, 403 | 404),
+            "{path}: {}",
+            answer.status
+        );
+    }
+    assert!(origin.all().is_empty());
+    for path in ["/adm%C3%ADn/x", "/%2F..%2Fadmi", "/admi%0An"] {
+        assert_eq!(larder.get(path).send().text(), path);
+    }
+}
+
 /// Applications decode the whole path, whatever of it need not be encoded, and so do the files of a `static` origin.
 #[test]
 fn what_a_route_refuses_is_refused_in_each_form_that_a_path_can_have() {

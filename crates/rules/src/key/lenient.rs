@@ -1,7 +1,7 @@
 //! How lenient origins read a path.
 
 use super::{is_encoded_only, spell_units, triplet, units::unit};
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Write as _};
 
 /// What an origin may do with a path besides resolving its dot segments (RFC 3986 section 5.2.4).
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,8 @@ struct Leniency {
     /// It takes what follows two slashes at the beginning for a host (RFC 3986 section 4.2), as parsers of references
     /// do that are given a target alone.
     takes_host: bool,
+    /// It leaves dot segments as they are, once it has decoded what is around them: its routes have them in a name.
+    leaves_dots: bool,
 }
 
 /// What a path has for [`Leniency`] to work on.
@@ -37,6 +39,7 @@ struct Finds {
     backslashes: bool,
     parameters: bool,
     host: bool,
+    dots: bool,
 }
 
 impl Finds {
@@ -48,6 +51,9 @@ impl Finds {
             backslashes: has_backslash || path.contains('\\'),
             parameters: path.contains(';') || path.contains("%3B"),
             host: begins_with_two(path),
+            dots: ["/.", "\\.", "%2F.", "%5C."]
+                .iter()
+                .any(|dot| path.contains(dot)),
         }
     }
 }
@@ -56,7 +62,7 @@ impl Leniency {
     /// All combinations. Each origin does some of these things, and what it does not do decides which segment a `..`
     /// removes.
     fn all() -> impl Iterator<Item = Self> {
-        (0..64_u8).rev().map(|bits| Self {
+        (0..128_u8).rev().map(|bits| Self {
             decodes: bits & 1 != 0,
             turns: bits & 2 != 0,
             cuts: bits & 4 != 0,
@@ -64,6 +70,7 @@ impl Leniency {
             decodes_rest: bits & 16 != 0,
             // Last, since what is left of the path is less.
             takes_host: bits & 32 == 0,
+            leaves_dots: bits & 64 == 0,
         })
     }
 
@@ -75,6 +82,7 @@ impl Leniency {
             && (!self.turns || finds.backslashes)
             && (!self.cuts || finds.parameters)
             && (!self.takes_host || finds.host)
+            && (!self.leaves_dots || finds.dots)
     }
 
     fn read(self, path: &str) -> String {
@@ -101,12 +109,13 @@ impl Leniency {
                 Some((name, _)) if self.cuts => name,
                 _ => segment,
             };
-            is_folder = matches!(name, "" | "." | "..");
+            let is_dots = matches!(name, "." | "..") && !self.leaves_dots;
+            is_folder = is_dots || name.is_empty();
             match name {
                 "" if self.merges => {}
+                name if !is_dots => segments.push(name),
                 "." => {}
-                ".." => drop(segments.pop()),
-                name => segments.push(name),
+                _ => drop(segments.pop()),
             }
         }
         // A path that ends with an empty segment has its slash already.
@@ -147,12 +156,17 @@ fn begins_with_two(path: &str) -> bool {
 /// Returns the readings of `path` that differ from it, by origins that are more lenient: they decode `%u0061`, decode
 /// slashes, decode what else a path can have as it is (`%40`), take a backslash for a slash, drop parameters of segments
 /// (`;x`), take several slashes for one, or two at the beginning for those before a host, some or all of these, and
-/// resolve dot segments.
+/// then resolve dot segments or leave them. Or they drop what is not UTF-8, as Bottle does, or overlook a line feed at the
+/// end, as the `$` of Python's expressions does.
 ///
 /// The most lenient reading comes first. `path` is [normalised](super::normalize) and begins with a slash. If the
 /// result is empty, all origins read the path alike.
 pub fn readings(path: &str) -> Vec<String> {
-    if !is_suspicious(path.as_bytes()) {
+    let overlooked = [
+        path.strip_suffix("%0A").map(str::to_owned),
+        without_invalid(path),
+    ];
+    if overlooked.iter().all(Option::is_none) && !is_suspicious(path.as_bytes()) {
         return Vec::new();
     }
     let mut readings = Vec::new();
@@ -169,7 +183,42 @@ pub fn readings(path: &str) -> Vec<String> {
         add(&spelled);
     }
     add(path);
+    for shorter in overlooked.iter().flatten() {
+        add(shorter);
+    }
     readings
+}
+
+/// Returns the path without the encoded bytes that are not UTF-8; `None` if there are none.
+fn without_invalid(path: &str) -> Option<String> {
+    let bytes = path.as_bytes();
+    let foreign = |at: usize| match bytes.get(at) {
+        Some(b'%') => triplet(bytes, at).filter(|byte| !byte.is_ascii()),
+        _ => None,
+    };
+    let mut all = memchr::memchr_iter(b'%', bytes);
+    let mut at = all.find(|at| foreign(*at).is_some())?;
+    let mut kept = path.get(..at)?.to_owned();
+    let mut is_whole = true;
+    while let Some(rest) = path.get(at..).filter(|rest| !rest.is_empty()) {
+        let run: Vec<u8> = (at..).step_by(3).map_while(foreign).collect();
+        if run.is_empty() {
+            let next = rest.get(1..).and_then(|rest| rest.find('%'));
+            let end = next.map_or(rest.len(), |next| next + 1);
+            kept.push_str(rest.get(..end)?);
+            at += end;
+            continue;
+        }
+        for chunk in run.utf8_chunks() {
+            is_whole &= chunk.invalid().is_empty();
+            for byte in chunk.valid().bytes() {
+                // Writing to a string cannot fail.
+                let _ = write!(kept, "%{byte:02X}");
+            }
+        }
+        at += 3 * run.len();
+    }
+    (!is_whole).then_some(kept)
 }
 
 /// Whether all origins take the last segment for one name, and the rest of the path for the way to it.

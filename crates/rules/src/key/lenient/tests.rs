@@ -41,6 +41,48 @@ fn what_origins_read_in_several_ways() {
     }
 }
 
+/// Flask, Django, Bottle and Starlette decode a slash, and leave the dots behind it to their routes.
+#[test]
+fn some_origins_leave_dots() {
+    for (written, read) in [
+        ("/admin%2F..%2Fx.css", "/admin/../x.css"),
+        ("/admin%2F.%2Fx.css", "/admin/./x.css"),
+        ("/admin%2F..", "/admin/.."),
+        ("/admin%5C..%5Cx", "/admin\\..\\x"),
+        ("/admin%5C..%5Cx", "/admin/../x"),
+        ("/%2Fadmin%2F..;a/x", "//admin/../x"),
+    ] {
+        let all = readings(written);
+        assert!(all.iter().any(|one| one == read), "{written}: {all:?}");
+    }
+}
+
+/// As the routes of Python's frameworks do at the end, and as Bottle does anywhere.
+#[test]
+fn some_origins_overlook_bytes() {
+    for (written, read) in [
+        ("/admin%0A", &["/admin"][..]),
+        ("/admin%0A/", &[]),
+        ("/admin%2F%0A", &["/admin/%0A", "/admin/", "/admin%2F"]),
+        ("/admin%FF", &["/admin"]),
+        ("/%FFadmin/%C3%A9", &["/admin/%C3%A9"]),
+        ("/ad%C3min%E2%82", &["/admin"]),
+        ("/%C3%A9%A9", &["/%C3%A9"]),
+        ("/caf%C3%A9/%E2%82%AC", &[]),
+        ("/a%", &[]),
+        (
+            "/%FF%2Fadmin",
+            &["/%FF/admin", "//admin", "/admin", "/%2Fadmin", "/"],
+        ),
+    ] {
+        let mut all = readings(written);
+        let mut expected = read.to_vec();
+        all.sort();
+        expected.sort_unstable();
+        assert_eq!(all, expected, "{written}");
+    }
+}
+
 /// Each reading is told once, and no slash is added to one that ends a path.
 #[test]
 fn all_that_origins_read() {
