@@ -227,6 +227,33 @@ fn an_error_caused_by_one_client_is_not_kept_for_all() {
     assert_eq!(larder.get("/").send().text(), "page");
 }
 
+/// Servers that send their lifetimes on errors too (`Header always set`, `add_header … always`).
+#[test]
+fn nor_is_one_with_a_lifetime_that_may_be_about_the_size_of_a_request() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let status = if request.header("x-0").is_some() {
+            400
+        } else {
+            200
+        };
+        let reply = Reply::status(status).cache("max-age=60");
+        reply.body(status.to_string())
+    });
+    let mut many = larder.get("/");
+    for number in 0..60 {
+        many = many.header(&format!("X-{number}"), "x");
+    }
+    assert_eq!(many.send().status, 400);
+    for _ in 0..2 {
+        assert_eq!(larder.get("/").send().text(), "200");
+    }
+    let large = larder.get("/").header("X-0", "x".repeat(5000));
+    assert_eq!(large.header("Cache-Control", "no-cache").send().status, 400);
+    let after = larder.get("/").send();
+    assert!(after.hit() && after.text() == "200", "{}", after.said());
+}
+
 #[test]
 fn the_stores_own_key_cannot_be_forged() {
     let (origin, larder) = start();

@@ -8,7 +8,7 @@ use crate::{
     range,
 };
 use http::{
-    HeaderMap, HeaderName, Method, StatusCode,
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
     header::{
         AUTHORIZATION, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_MATCH, IF_UNMODIFIED_SINCE,
         LAST_MODIFIED, SET_COOKIE,
@@ -23,6 +23,16 @@ pub(super) struct Says<'a> {
     pub(super) read_from: &'a DirectiveSource,
     /// Whether the site forces a lifetime.
     pub(super) forced: bool,
+}
+
+/// Whether there are servers that refuse a request because its header is so large. Many say so with a 400, and not with a
+/// 431, which is never stored (RFC 6585 section 5): from 8 KB on as Tomcat, nginx and Apache do, and for more than 100
+/// fields.
+fn may_be_too_large(request: &HeaderMap) -> bool {
+    const LARGE: usize = 4 << 10;
+    const MANY: usize = 50;
+    let line = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
+    request.len() > MANY || request.iter().map(line).sum::<usize>() > LARGE
 }
 
 /// Whether an origin that says this means its `Set-Cookie` for everybody.
@@ -55,6 +65,7 @@ impl Says<'_> {
             status if !super::may_be_stored(status) => false,
             StatusCode::PARTIAL_CONTENT => is_single_part(exchange.response),
             StatusCode::PRECONDITION_FAILED => !has(IF_MATCH) && !has(IF_UNMODIFIED_SINCE),
+            StatusCode::BAD_REQUEST => !may_be_too_large(exchange.request),
             _ => true,
         };
         allowed.then_some(()).ok_or(NotStorable::Status)
