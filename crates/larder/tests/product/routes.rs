@@ -292,6 +292,46 @@ fn the_browser_may_be_told_another_lifetime() {
     );
 }
 
+/// The application decides each time whose page it is. Browsers may keep it, other caches may not.
+#[test]
+fn what_must_be_asked_about_is_private_further_on() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nbrowser_ttl = \"5s\"\nlargest_body = \"1KiB\"\n\
+         [[route]]\npath = \"/forced\"\nttl = \"1m\"\nttl_mode = \"override\"\n[[route]]\n",
+    );
+    for (path, said, is_private) in [
+        ("/tag", None, true),
+        ("/no-cache", Some("no-cache"), true),
+        ("/zero", Some("max-age=0, must-revalidate"), true),
+        ("/public", Some("public, max-age=0"), false),
+        ("/shared", Some("s-maxage=0"), false),
+        ("/fresh", Some("max-age=60"), false),
+        ("/forced", Some("no-cache"), false),
+    ] {
+        for body in [10, 2000] {
+            origin.on(path, move |request| {
+                let reply = if request.header("if-none-match").is_some() {
+                    Reply::status(304)
+                } else {
+                    Reply::ok().body(vec![b'x'; body])
+                };
+                let reply = reply.header("ETag", format!("\"{body}\""));
+                said.into_iter().fold(reply, Reply::cache)
+            });
+            for _ in 0..2 {
+                let answer = larder.get(&format!("{path}?{body}")).send();
+                let told = answer.joined("cache-control");
+                assert!(told.contains("max-age="), "{path} {body}: {told}");
+                assert_eq!(
+                    told.contains("private"),
+                    is_private,
+                    "{path} {body}: {told}"
+                );
+            }
+        }
+    }
+}
+
 /// The first answer brings what is for its client alone. A cache on its way must hear so; later answers have nothing of
 /// it.
 #[test]

@@ -1,6 +1,7 @@
 //! Deliver: turns what was found or fetched into the answer that the client gets: its own conditions and ranges, `Age`,
 //! `Cache-Status`, body.
 
+mod browsers;
 mod own;
 mod raw;
 
@@ -26,12 +27,10 @@ use crate::{
         tiers,
     },
 };
+use browsers::Told;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use rules::{
-    directives::{self, Qualified},
-    status::Handled,
-};
-use std::{rc::Rc, sync::Arc, time::Duration};
+use rules::status::Handled;
+use std::{rc::Rc, sync::Arc};
 use store::{Stored, fill::Reader};
 
 const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
@@ -115,7 +114,14 @@ fn shaped_stored(
     if stored.is_debugged() {
         fields.insert(X_CACHE, hit_or_miss(outcome));
     }
-    finish(worker, ask, status, fields, content, outcome, age)
+    let told = Told {
+        status,
+        outcome,
+        facts: &stored.facts,
+        age,
+    };
+    browsers::tell(ask, &mut fields, &told);
+    finish(worker, ask, status, fields, content, outcome)
 }
 
 /// The value that `FOSHttpCache` wants for its tests.
@@ -176,7 +182,6 @@ pub fn finish(
     mut fields: HeaderMap,
     content: Content,
     outcome: &Outcome,
-    age: Duration,
 ) -> Response<ReplyBody> {
     // The answer to a request of our own is for us: it keeps what clients are not to see.
     let for_client = ask.within.is_none();
@@ -194,20 +199,6 @@ pub fn finish(
         content
     };
     let policy = ask.policy();
-    if let Some(browser) = policy.to_client.browser_ttl
-        && let Some(left) = left_to_browsers(browser, status, outcome)
-        && !ask.composed.get()
-        && !is_to_condition(status)
-        && outcome.is_for_all()
-        && !has_named_fields(&fields)
-    {
-        // A browser subtracts `Age` from the lifetime, so that what is left is what the site wants.
-        let told = format!("max-age={}", left + age.as_secs());
-        if let Ok(told) = HeaderValue::try_from(told) {
-            fields.insert(header::CACHE_CONTROL, told);
-            fields.remove(header::EXPIRES);
-        }
-    }
     if policy.user_context.is_some() && for_client {
         user_group::translate(&mut fields);
     }
@@ -238,38 +229,6 @@ pub fn give_fields_back(ask: &mut Rc<Ask>, response: &mut Response<ReplyBody>) {
         // With groups, and in an include, they are not the fields that came.
         response.body_mut().gives_back(ask.fields_as_they_came());
     }
-}
-
-/// Returns for how many seconds browsers keep an answer, if the site says that they keep some for `browser`. An error
-/// is kept no longer than it is fresh here, since it may be repaired. `None` if the origin is to say, because the
-/// error's lifetime is not known.
-fn left_to_browsers(browser: Duration, status: StatusCode, outcome: &Outcome) -> Option<u64> {
-    let browser = browser.as_secs();
-    let is_error = status.is_client_error() || status.is_server_error();
-    if !is_error || browser == 0 {
-        return Some(browser);
-    }
-    let left = outcome.ttl?.max(0).cast_unsigned();
-    Some(browser.min(left))
-}
-
-/// Whether an answer has fields that are for its client alone (`private="…"`), or that must not be used again without
-/// asking (`no-cache="…"`). Its own `Cache-Control` tells that to caches on its way. A stored response has such fields
-/// only if a targeted field tells us something else.
-fn has_named_fields(fields: &HeaderMap) -> bool {
-    let (directives, _) = directives::response(fields, &[]);
-    let mut named = [&directives.no_cache, &directives.private]
-        .into_iter()
-        .flat_map(Qualified::names);
-    named.any(|name| fields.contains_key(name))
-}
-
-/// Whether a status answers a condition or range of the request, whatever is stored.
-const fn is_to_condition(status: StatusCode) -> bool {
-    matches!(
-        status,
-        StatusCode::PRECONDITION_FAILED | StatusCode::RANGE_NOT_SATISFIABLE
-    )
 }
 
 fn assemble(status: StatusCode, fields: HeaderMap, content: Content) -> Response<ReplyBody> {

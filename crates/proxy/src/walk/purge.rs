@@ -19,7 +19,7 @@ use crate::{
 };
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use std::{rc::Rc, time::Duration};
+use std::rc::Rc;
 use store::purge::{Address, Purge, What};
 use tokio::task::spawn_blocking;
 
@@ -203,13 +203,5 @@ fn answered(worker: &Worker, ask: &Ask, own: Own, detail: Option<Detail>) -> Res
         ..Outcome::OWN
     };
     let content = Content::Whole(own.content);
-    deliver::finish(
-        worker,
-        ask,
-        own.status,
-        own.fields,
-        content,
-        &outcome,
-        Duration::ZERO,
-    )
+    deliver::finish(worker, ask, own.status, own.fields, content, &outcome)
 }

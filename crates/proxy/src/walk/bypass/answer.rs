@@ -24,7 +24,7 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, respons
 use hyper_util::rt::TokioIo;
 use origin::ResponseBody;
 use rules::{status::Handled, storable::NotStorable};
-use std::{rc::Rc, time::Duration};
+use std::rc::Rc;
 use store::Ticket;
 
 /// What is known of an exchange that bypassed the store, besides its answer.
@@ -145,15 +145,7 @@ fn pass_on(
         // Only content that goes out as it came has trailers.
         fields.extend(announced.map(|names| (header::TRAILER, names)));
     }
-    deliver::finish(
-        worker,
-        ask,
-        status,
-        fields,
-        content,
-        outcome,
-        Duration::ZERO,
-    )
+    deliver::finish(worker, ask, status, fields, content, outcome)
 }
 
 /// Whether 101 with these fields switches to a protocol that the client asked for (RFC 9110 section 7.8). If it names
@@ -194,15 +186,7 @@ fn switch(
     };
     let (head, serving) = response.into_parts();
     let Received { status, fields, .. } = Received::new(ask, head, outcome);
-    let mut answer = deliver::finish(
-        worker,
-        ask,
-        status,
-        fields,
-        Content::Empty,
-        outcome,
-        Duration::ZERO,
-    );
+    let mut answer = deliver::finish(worker, ask, status, fields, Content::Empty, outcome);
     // For the access log, the bytes that pass through the tunnel are the answer's content.
     let mut ending = answer.body_mut().unwatched();
     tokio::task::spawn_local(async move {

@@ -13,7 +13,6 @@ use crate::{
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use rules::fields::{gives_lifetime, remove_where};
-use std::time::Duration;
 
 /// Answers with an error of our own. The request has a route.
 pub fn failure(worker: &Worker, ask: &Ask, failure: &Failure) -> Response<ReplyBody> {
@@ -33,15 +32,7 @@ pub fn failed_forward(
         fields.insert(header::ALLOW, unrefused(ask));
     }
     let content = content_for(&ask.method, content);
-    let mut response = finish(
-        worker,
-        ask,
-        status,
-        fields,
-        content,
-        outcome,
-        Duration::ZERO,
-    );
+    let mut response = finish(worker, ask, status, fields, content, outcome);
     if !matches!(failure, Failure::Denied(_)) {
         unkept(ask, response.headers_mut());
     }
@@ -97,7 +88,6 @@ pub fn ended(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
         fields,
         Content::Empty,
         &Outcome::OWN,
-        Duration::ZERO,
     )
 }
 
@@ -147,15 +137,7 @@ pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     if let Ok(location) = HeaderValue::try_from(format!("https://{host}{target}")) {
         fields.insert(header::LOCATION, location);
     }
-    let mut answer = finish(
-        worker,
-        ask,
-        status,
-        fields,
-        Content::Empty,
-        &Outcome::OWN,
-        Duration::ZERO,
-    );
+    let mut answer = finish(worker, ask, status, fields, Content::Empty, &Outcome::OWN);
     // RFC 6797 section 7.2: what a site says by HTTPS must not be said by HTTP.
     answer
         .headers_mut()

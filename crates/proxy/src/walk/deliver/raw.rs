@@ -1,6 +1,10 @@
 //! Answers that go out as the origin sent them.
 
-use super::{X_CACHE, finish, hit_or_miss};
+use super::{
+    X_CACHE,
+    browsers::{self, Told},
+    finish, hit_or_miss,
+};
 use crate::{
     ask::Ask,
     body::{Content, ReplyBody},
@@ -89,6 +93,7 @@ pub fn raw(
     content: Content,
     outcome: &Outcome,
 ) -> Response<ReplyBody> {
+    let facts = browsers::facts(ask, &head, outcome);
     let is_page = page::is_raw_page(ask, head.status, &head.headers);
     let of_form = (ask.said.conditions)
         .then(|| coding::tag_on_its_way(ask, head.status, &head.headers))
@@ -131,16 +136,19 @@ pub fn raw(
             Content::Empty
         }
     };
-    let Received { status, fields, .. } = received;
-    finish(
-        worker,
-        ask,
-        status,
-        fields,
-        content,
-        outcome,
-        Duration::ZERO,
-    )
+    let Received {
+        status, mut fields, ..
+    } = received;
+    if let Some(facts) = &facts {
+        let told = Told {
+            status,
+            outcome,
+            facts,
+            age: Duration::ZERO,
+        };
+        browsers::tell(ask, &mut fields, &told);
+    }
+    finish(worker, ask, status, fields, content, outcome)
 }
 
 /// Whether cookies are removed: a part that is stored on its way is stored without them if the site strips them, so no
