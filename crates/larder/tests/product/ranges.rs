@@ -381,6 +381,39 @@ fn several_ranges_on_a_miss_are_answered_all_the_same() {
     );
 }
 
+/// Interfaces to lists have units of their own. What was stored for all would not need the application's answer.
+#[test]
+fn ranges_of_all_kinds_reach_an_application_whose_answers_are_not_stored() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.header("range") {
+        Some(range) => Reply::status(206)
+            .cache("no-store")
+            .header("Content-Range", "items 0-1/9")
+            .body(range),
+        None => Reply::ok().cache("no-store").body("all of it"),
+    });
+    origin.reply("/stored", Reply::ok().cache("max-age=60").body("whole"));
+    assert_eq!(larder.get("/").send().text(), "all of it");
+    for asked in ["items=0-1", "0-1", "bytes=0-1,4-5", "bytes=0-1"] {
+        for _ in 0..2 {
+            let answer = larder.get("/").header("Range", asked).send();
+            assert_eq!((answer.status, answer.text().as_str()), (206, asked));
+        }
+    }
+    let head = larder.ask("HEAD", "/").header("Range", "items=0-1").send();
+    assert_eq!(head.status, 200, "it means nothing to HEAD");
+    assert_eq!(
+        larder.get("/").send().text(),
+        "all of it",
+        "it is another's"
+    );
+    for _ in 0..2 {
+        let answer = larder.get("/stored").header("Range", "items=0-1").send();
+        assert_eq!((answer.status, answer.text().as_str()), (200, "whole"));
+    }
+    assert_eq!(origin.requests("/stored"), 1);
+}
+
 #[test]
 fn a_range_of_something_not_storable_passes_through() {
     let (origin, larder) = start();

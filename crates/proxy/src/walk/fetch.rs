@@ -25,7 +25,7 @@ use crate::{
         pump::Pump,
     },
 };
-use http::{HeaderMap, Response, header, response};
+use http::{HeaderMap, HeaderName, Method, Response, header, response};
 use origin::ResponseBody;
 use rules::{fields::has, method::is_retrieval, status::Handled, time::Time};
 use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
@@ -108,6 +108,8 @@ pub struct Fetch<'a> {
     /// Whether the client's own condition goes along. Nothing is stored, and the answer will not be either, so only the
     /// origin can avoid sending the content.
     pub passes_condition: bool,
+    /// Whether the client's own range goes along, whatever its unit and however many they are: for the same reason.
+    pub passes_range: bool,
     /// The right to fetch for all nodes, held until they have what was fetched.
     pub lease: Cell<Option<Lease>>,
 }
@@ -126,6 +128,10 @@ pub async fn fetch(
     // A request that has waited for others may have been overtaken by a purge that its ticket does not know of.
     let purged = lookup::purged_since(worker, ask, need);
     let need = purged.as_ref().unwrap_or(need);
+    let has = |name: &HeaderName| ask.fields.contains_key(name);
+    let on_condition = has(&header::IF_NONE_MATCH) || has(&header::IF_MODIFIED_SINCE);
+    let in_range = ask.method == Method::GET && has(&header::RANGE);
+    let alone = (on_condition || in_range) && is_for_one(worker, ask, need, now);
     let mut fetch = Fetch {
         worker,
         ask,
@@ -137,7 +143,8 @@ pub async fn fetch(
             lifetime: None,
         },
         took: Duration::ZERO,
-        passes_condition: passes_condition(worker, ask, need, now),
+        passes_condition: on_condition && alone,
+        passes_range: in_range && alone,
         lease: Cell::new(lease),
     };
     let mut fetched = fetch.run(writer).await;
@@ -196,16 +203,13 @@ async fn elsewhere(
     }
 }
 
-/// See [`Fetch::passes_condition`]. If the last answer for a key may not be stored, the next most likely may not be
-/// either.
-fn passes_condition(worker: &Worker, ask: &Ask, need: &Need, now: Time) -> bool {
-    let mut names = ask.fields.keys();
-    let on_condition =
-        names.any(|name| matches!(*name, header::IF_NONE_MATCH | header::IF_MODIFIED_SINCE));
+/// Whether nothing is stored and the answer will most likely not be either, as the last one for the key was not. See
+/// [`Fetch::passes_condition`].
+fn is_for_one(worker: &Worker, ask: &Ask, need: &Need, now: Time) -> bool {
     let holds_nothing = need.selected.is_none() && need.others.is_empty();
     // No client holds anything of a composed page that a condition could be about.
     let may_be_passed = ask.policy().esi != Esi::On;
-    is_retrieval(&ask.method) && on_condition && holds_nothing && may_be_passed && {
+    is_retrieval(&ask.method) && holds_nothing && may_be_passed && {
         let (table, key) = (&worker.cache.hit_for_miss, ask.key.as_bytes());
         let is_lasting = || table.why(key).is_some_and(Unshared::is_lasting);
         // Nothing is held, so no variant is known, and the page's collapse key is the cache key alone.

@@ -16,7 +16,7 @@ pub enum Plan {
     Whole,
     /// The whole representation without a condition, since the answer to the first request fits nothing that is stored.
     Anew,
-    /// The part that the client asks for. Nothing is stored that it could be combined with, or not yet.
+    /// What the client asks for in its `Range`. Nothing is stored that it could be combined with, or not yet.
     Part,
     /// The part that the stored parts lack.
     Missing(Box<Missing>),
@@ -57,7 +57,7 @@ impl Fetch<'_> {
                 return Plan::Missing(Box::new(missing));
             }
         }
-        if self.need.asks_for_part(self.ask) {
+        if self.passes_range || self.need.asks_for_part(self.ask) {
             Plan::Part
         } else {
             Plan::Whole
