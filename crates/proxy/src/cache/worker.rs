@@ -38,6 +38,8 @@ pub struct Worker {
     /// Counts responses that were read from disk without waiting.
     reads: Cell<u32>,
     pub(crate) endings: Endings,
+    /// How many of its requests wait for an origin.
+    pub(crate) waiting: Cell<usize>,
 }
 
 /// One in this many responses read from disk is taken into memory. Hot responses soon get there, and those that are
@@ -111,6 +113,7 @@ impl Worker {
             field_values: RefCell::default(),
             reads: Cell::default(),
             endings: Endings::default(),
+            waiting: Cell::new(0),
         })
     }
 

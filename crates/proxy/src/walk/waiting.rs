@@ -2,7 +2,8 @@
 //! wherever it is. It is still counted and logged.
 //!
 //! A request with many fields takes room as long as it waits for an origin, which may be long: of short fields, a map
-//! takes many times what they take on the wire.
+//! takes many times what they take on the wire. So does each request while many wait: one connection of HTTP/2 has
+//! hundreds.
 
 use crate::{
     ask::Ask,
@@ -23,6 +24,9 @@ const CLIENT_CLOSED: u16 = 499;
 /// The most fields of a request that needs no room.
 const FEW: usize = 4096 / PLACE;
 
+/// How many requests of a worker may wait for origins without room, if their fields are few.
+const MANY: usize = 128;
+
 /// About what a request takes beside its fields while it waits, in bytes.
 const BESIDE: usize = 5 * 1024;
 
@@ -34,8 +38,10 @@ pub struct AbandonGuard<'a, A: Deref<Target = Ask>> {
     /// Why it went to an origin; `None` if that was not decided yet.
     why: Option<ForwardReason>,
     is_over: bool,
-    /// What it takes of the budget if it has many fields.
+    /// What it takes of the budget, if it has many fields or is one of many.
     room: Option<Reservation>,
+    /// Whether it is one of those that [wait](Worker::waiting).
+    is_counted: bool,
 }
 
 impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
@@ -47,6 +53,7 @@ impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
             why,
             is_over: false,
             room: None,
+            is_counted: false,
         }
     }
 
@@ -62,6 +69,8 @@ impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
         let room = room(worker, &ask)?;
         let mut guard = Self::new(worker, ask, why);
         guard.room = room;
+        guard.is_counted = true;
+        worker.waiting.set(worker.waiting.get() + 1);
         Ok(guard)
     }
 
@@ -73,6 +82,9 @@ impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
 
 impl<A: Deref<Target = Ask>> Drop for AbandonGuard<'_, A> {
     fn drop(&mut self) {
+        if self.is_counted {
+            self.worker.waiting.set(self.worker.waiting.get() - 1);
+        }
         let ask: &Ask = &self.ask;
         // A page gives up an include by itself, and what we ask for ourselves has no client.
         if self.is_over || ask.within.is_some() || report::is_ours(ask) {
@@ -102,9 +114,11 @@ impl<A: Deref<Target = Ask>> Drop for AbandonGuard<'_, A> {
     }
 }
 
-/// Takes room for a request with many fields. A page's includes have those of the page, and their number is limited.
+/// Takes room for a request with many fields, or while many wait. A page's includes have the fields of the page, and
+/// their number is limited.
 fn room(worker: &Worker, ask: &Ask) -> Result<Option<Reservation>, Failure> {
-    if ask.fields.len() <= FEW || ask.within.is_some() {
+    let is_small = ask.fields.len() <= FEW && worker.waiting.get() < MANY;
+    if is_small || ask.within.is_some() {
         return Ok(None);
     }
     let memory = &worker.cache.memory;

@@ -102,6 +102,19 @@ impl<'a> Sum<'a> {
         self.base.position = self.base.position.max(last);
     }
 
+    /// Forgets the older purges, so that the texts of the rest take no more than `most` bytes.
+    pub fn shorten(&mut self, most: u64) {
+        let mut bytes = 0;
+        let over = self.purges.iter().rev().find(|purged| {
+            bytes += purged.text.len() as u64;
+            bytes > most
+        });
+        if let Some(over) = over {
+            self.base.floor = self.base.floor.max(over.sequence);
+            self.forget();
+        }
+    }
+
     /// Lets the log go on after a start, with numbers that were never given out, not even to purges that a crash has
     /// lost. If it is not known what is missing, what was stored before counts as purged. Returns what is remembered,
     /// and whether the log was damaged.

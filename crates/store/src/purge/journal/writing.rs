@@ -13,6 +13,11 @@ use std::{io, sync::Arc};
 /// A file is rewritten if it is larger than this, in bytes, and mostly of no use any more.
 const LARGE: u64 = 1 << 20;
 
+/// The most bytes of purges that still count. Beyond it the file forgets the older ones, and after a restart what has
+/// not been checked since counts as purged. Every client can have its unsafe requests written here, and each start reads
+/// all of it.
+const MOST: u64 = 32 << 20;
+
 /// Writes batches, one after another.
 pub(super) struct Writing {
     pub queue: Arc<JournalQueue>,
@@ -56,7 +61,7 @@ impl Writing {
             self.last = batch.last;
         }
         self.queue.written(batch, &written);
-        if self.is_wasteful() {
+        if self.is_wasteful() || self.is_too_large() {
             // If this fails, the next write reports it.
             let _ = self.rewrite();
         }
@@ -84,6 +89,10 @@ impl Writing {
         self.end > LARGE.max(self.rewrite_at) && self.end / 2 > self.live.bytes
     }
 
+    fn is_too_large(&self) -> bool {
+        self.end > self.rewrite_at && self.live.bytes > MOST
+    }
+
     /// Writes what still counts to a new file, which replaces the old one.
     fn rewrite(&mut self) -> io::Result<()> {
         self.rewrite_at = self.end.saturating_mul(2);
@@ -95,12 +104,16 @@ impl Writing {
         let whole = contents.filter(|contents| contents.tail == Tail::Clean);
         // If the device does not return what it took, nothing is known.
         let unknown = || Sum::unknown(self.last);
-        let sum = whole.map_or_else(unknown, |contents| Sum::of(&contents));
+        let mut sum = whole.map_or_else(unknown, |contents| Sum::of(&contents));
+        if self.live.bytes > MOST {
+            sum.shorten(MOST / 2);
+        }
         let bytes = sum.rewritten();
         self.medium.replace(&bytes)?;
         self.end = bytes.len() as u64;
+        self.live.retire(sum.base.floor);
         // Also if less of it was of no use than it seemed.
-        self.rewrite_at = self.end.saturating_mul(2);
+        self.rewrite_at = self.end.saturating_mul(2).min(MOST);
         self.health = Health::Unsynced;
         self.medium.settle()?;
         self.health = Health::Good;
@@ -130,9 +143,14 @@ impl Live {
         for weight in &batch.purges {
             self.put(*weight);
         }
-        if batch.retired > self.retired {
-            self.retired = batch.retired;
-            self.purges.retain(|weight| weight.sequence > batch.retired);
+        self.retire(batch.retired);
+    }
+
+    /// Forgets the purges up to this number.
+    fn retire(&mut self, sequence: u64) {
+        if sequence > self.retired {
+            self.retired = sequence;
+            self.purges.retain(|weight| weight.sequence > sequence);
             self.bytes = self.purges.iter().map(|weight| weight.bytes).sum();
         }
     }
