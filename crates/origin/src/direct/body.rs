@@ -1,5 +1,7 @@
 //! The content of an answer, read on demand.
 
+mod room;
+
 use super::{
     desk,
     exchange::broken,
@@ -7,22 +9,19 @@ use super::{
     link::Link,
 };
 use crate::{Error, Kind, fetch_guard::FetchGuard, pool::Single};
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use room::Room;
 use std::{
     fmt, io,
-    pin::{Pin, pin},
+    pin::Pin,
     task::{Context, Poll, ready},
 };
-use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 
 /// Bytes still to come above which content is read into memory of its own. Other content goes through the worker's
 /// memory.
 const LARGE: u64 = 16 * 1024;
-
-/// Bytes of large content that are read at once: at first, and at most.
-const LEAST: usize = 32 * 1024;
-const MOST: usize = 256 * 1024;
 
 /// Bytes read at once while the caller is short of memory.
 pub const LITTLE: usize = 4 * 1024;
@@ -42,9 +41,7 @@ pub(crate) struct Body {
     keeps: bool,
     /// Whether something was handed on since the alarm was set.
     moved: bool,
-    /// Memory for large content, and how much of it the next read takes.
-    room: BytesMut,
-    next: usize,
+    room: Room,
     /// Whether the caller is short of memory.
     short: bool,
 }
@@ -61,8 +58,7 @@ impl Body {
             wrong: None,
             keeps,
             moved: true,
-            room: BytesMut::new(),
-            next: LEAST,
+            room: Room::default(),
             short: false,
         })
     }
@@ -84,8 +80,7 @@ impl Body {
     pub(crate) fn read_little_if(&mut self, short: bool) {
         self.short = short;
         if short {
-            self.room = BytesMut::new();
-            self.next = LEAST;
+            self.room = Room::default();
         }
     }
 
@@ -128,6 +123,7 @@ impl Body {
         if let Framing::Length(left) = self.framing
             && left > LARGE
             && !self.short
+            && self.room.reserve(left)
         {
             return self.poll_large(cx, left);
         }
@@ -152,22 +148,9 @@ impl Body {
         let Some(link) = &mut self.link else {
             return Poll::Ready(Ok(false));
         };
-        let left = usize::try_from(left).unwrap_or(usize::MAX);
-        let wanted = left.min(self.next);
-        if self.room.capacity() < wanted / 2 {
-            self.room.reserve(wanted);
-        }
-        let offered = left.min(self.room.capacity());
-        let mut room = (&mut self.room).limit(offered);
-        let came = ready!(pin!(link.stream.read_buf(&mut room)).poll(cx))?;
-        // Twice as much if the read was full, less if little came.
-        self.next = match came {
-            0 => return Poll::Ready(Ok(false)),
-            _ if came >= self.next => (2 * came).min(MOST),
-            _ if came < self.next / 4 => (self.next / 2).max(LEAST),
-            _ => self.next,
+        let Some(data) = ready!(self.room.poll_read(cx, &mut link.stream, left))? else {
+            return Poll::Ready(Ok(false));
         };
-        let data = self.room.split().freeze();
         self.take(|framing| framing.take_whole(data));
         Poll::Ready(Ok(true))
     }

@@ -17,7 +17,7 @@ use crate::{
     wait::Wait,
 };
 use bytes::{Buf, Bytes, BytesMut};
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode, header};
 use rules::head::may_be_whole;
 use std::{
     future::poll_fn,
@@ -260,8 +260,22 @@ impl Exchange {
             && !self.closes
             && judged.afterwards == Afterwards::Reuse
             && matches!(self.sending, Sending::Done)
-            && !matches!(framing, Framing::UntilClose);
+            && !matches!(framing, Framing::UntilClose)
+            && !may_bring_more(response.status(), asking.request);
         Ok((response, framing, keeps))
+    }
+}
+
+/// Whether a broken server may send content behind this answer, which has none, even after the next request was sent:
+/// its handler takes a HEAD for a GET. What a condition has asked for, it knows to be without content, and so is a 204.
+fn may_bring_more(status: StatusCode, request: &Request<Outgoing>) -> bool {
+    let fields = request.headers();
+    let is_on_condition = fields.contains_key(header::IF_NONE_MATCH)
+        || fields.contains_key(header::IF_MODIFIED_SINCE);
+    match status {
+        StatusCode::NO_CONTENT => false,
+        StatusCode::NOT_MODIFIED => !is_on_condition || request.method() == Method::HEAD,
+        _ => request.method() == Method::HEAD,
     }
 }
 

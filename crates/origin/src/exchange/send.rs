@@ -116,7 +116,9 @@ impl Attempt<'_> {
             // the usual answer to uploads, is kept: if the 204 announces content, the connection is closed anyway.
             let is_bare = direct::is_bare(&response, is_head);
             let may_bring_more = is_bare && response.status() != StatusCode::NO_CONTENT;
-            let afterwards = if may_bring_more || may_leave_content {
+            // It may read what comes next as something else than HTTP.
+            let declined = self.asked.upgrade.is_some();
+            let afterwards = if may_bring_more || may_leave_content || declined {
                 Afterwards::Close
             } else {
                 judged.afterwards

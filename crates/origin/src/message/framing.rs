@@ -1,6 +1,6 @@
 //! The framing fields of a request: made to match its body, once, before the first attempt.
 
-use super::{Upgrade, response};
+use super::{Upgrade, ignore_upgrade, response};
 use crate::upload::Outgoing;
 use http::{
     HeaderMap, HeaderValue, Method, Request, Version,
@@ -25,7 +25,7 @@ pub(crate) struct RequestFraming {
 
 /// Makes the request's framing fields match its body. Done once, before the first attempt.
 pub(crate) fn frame(request: &mut Request<Outgoing>) -> RequestFraming {
-    let said = ConnectionFields::by(request.headers());
+    let mut said = ConnectionFields::by(request.headers());
     let size = request.body().size_hint().exact();
     let ended = request.body().is_end_stream() || size == Some(0);
     let unmeasured = size.is_none() && !has_length(request.headers());
@@ -33,6 +33,12 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> RequestFraming {
     // hyper refuses to write versions it does not know. A request from an HTTP/1.0 client is still sent as HTTP/1.1.
     *request.version_mut() = Version::HTTP_11;
     let headers = request.headers_mut();
+    if said.upgrade && !ended {
+        // A server may end the request at the wish, decline it, and take the content for the next request. It may
+        // ignore the wish just as well (RFC 9110 section 7.8).
+        ignore_upgrade(headers);
+        said.upgrade = false;
+    }
     if said.framing {
         fields::remove_where(headers, |name| *name == TRANSFER_ENCODING);
         // Other expectations have no meaning (RFC 9110 section 10.1.1).

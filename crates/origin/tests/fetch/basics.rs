@@ -227,6 +227,67 @@ fn an_upgrade_hands_over_the_connection() {
     });
 }
 
+/// A server may end the request at the wish, and take what follows for the next.
+#[test]
+fn a_request_with_content_goes_without_its_wish_for_another_protocol() {
+    let server = testkit::Origin::start();
+    server.reply("/", Reply::ok());
+    let origin = plain(&server);
+    work(async {
+        for protocol in ["foo", "websocket"] {
+            let mut asked = request(Method::POST, "/", full("GET / HTTP/1.1\r\n\r\n"));
+            for (name, value) in [("connection", "upgrade"), ("upgrade", protocol)] {
+                asked.headers_mut().insert(name, value.parse().unwrap());
+            }
+            let answer = origin.fetch(asked, Context::default()).await.unwrap();
+            assert_eq!(answer.status(), 200);
+            let got = server.last("/");
+            assert_eq!(
+                (got.header("upgrade"), got.header("connection")),
+                (None, None)
+            );
+        }
+    });
+}
+
+/// What a server may still send, or may read in another way from now on, is no other request's affair.
+#[test]
+fn a_connection_that_may_be_out_of_step_is_not_used_again() {
+    let connections = |method: Method, fields: &[(&str, &str)], status: u16| {
+        let server = testkit::Origin::start();
+        server.reply("/", Reply::status(status));
+        let origin = plain(&server);
+        work(async {
+            for _ in 0..2 {
+                let mut asked = request(method.clone(), "/", empty());
+                for (name, value) in fields {
+                    let name: http::HeaderName = name.parse().unwrap();
+                    asked.headers_mut().insert(name, value.parse().unwrap());
+                }
+                read(origin.fetch(asked, repeatable()).await.unwrap())
+                    .await
+                    .unwrap();
+            }
+        });
+        server.connections()
+    };
+    let condition = &[("if-none-match", "\"a\"")];
+    let wish = &[("connection", "upgrade"), ("upgrade", "foo")];
+    for (method, fields, status, expected) in [
+        (Method::GET, &[][..], 200, 1),
+        (Method::GET, &[], 204, 1),
+        (Method::GET, condition, 304, 1),
+        (Method::GET, &[], 304, 2),
+        (Method::HEAD, &[], 200, 2),
+        (Method::HEAD, &[], 204, 1),
+        (Method::HEAD, condition, 304, 2),
+        (Method::GET, wish, 200, 2),
+    ] {
+        let got = connections(method.clone(), fields, status);
+        assert_eq!(got, expected, "{method} {fields:?} {status}");
+    }
+}
+
 /// The server may close it at that moment.
 #[test]
 fn what_must_not_be_sent_twice_goes_on_no_connection_that_was_idle() {
