@@ -27,8 +27,8 @@ use rules::{
 use std::{sync::Arc, time::Duration};
 
 pub(super) use faults::{
-    codings_together, contradictions, hosts_together, replaces_scheme, scheme_told, stores_nothing,
-    without_effect,
+    codings_together, contradictions, groups_keyed, hosts_together, replaces_scheme, scheme_told,
+    stores_nothing, without_effect,
 };
 
 const DEFAULT_LARGEST_BODY: u64 = 64 << 20;

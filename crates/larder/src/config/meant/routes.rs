@@ -73,6 +73,7 @@ pub(super) fn build(
         policy::hosts_together(defaults, sink);
         policy::codings_together(defaults, sink);
         policy::scheme_told(defaults, None, sink);
+        policy::groups_keyed(defaults, sink);
         let names = (names::LAST.to_owned(), None);
         let all = Matcher::default();
         routes.extend(route(names, all, defaults, None, origins, in_force, sink));
@@ -103,6 +104,7 @@ fn together(
     if !may_say(sink, "key") {
         let replaced = policy::replaces_scheme(own, defaults).then_some(route);
         policy::scheme_told(merged, replaced, sink);
+        policy::groups_keyed(merged, sink);
     }
 }
 

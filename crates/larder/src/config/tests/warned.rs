@@ -47,6 +47,11 @@ fn lifetimes_without_a_word_on_cookies() {
             ":6:",
         ),
         (
+            "[defaults]\nbypass.cookies = \"session\"\n[[route]]\npath = \"/a/*\"\nbypass.query = \"preview\"\n",
+            "that names a lifetime",
+            ":5:",
+        ),
+        (
             &format!("{graphql}ttl = \"1m\"\n[route.graphql]\n"),
             NO_EFFECT,
             ":5:",

@@ -240,6 +240,24 @@ pub(in crate::config::meant) fn scheme_told(
     }
 }
 
+/// Reports the field that names a group of users in the key: the key is made before the application is asked for it, so
+/// all groups would share the pages that do not vary by it.
+pub(in crate::config::meant) fn groups_keyed(written: &Defaults, sink: &mut Sink<'_>) {
+    if written.user_context.is_none() {
+        return;
+    }
+    let keyed = written.key.as_ref().and_then(|key| key.headers.as_ref());
+    for name in keyed.iter().flat_map(|names| &names.list) {
+        if name.value.0 == "x-user-context-hash" {
+            let what = "the group of a user is not known when the key is made";
+            let fault = Fault::at(&name.span, what).instead(
+                "leave it out: pages that differ between groups say `Vary: X-User-Context-Hash`",
+            );
+            sink.once(fault);
+        }
+    }
+}
+
 /// Reports changes to `Content-Encoding` where Larder compresses: bodies would not be in the coding that it names.
 pub(in crate::config::meant) fn codings_together(written: &Defaults, sink: &mut Sink<'_>) {
     let Some(edits) = &written.response_headers else {

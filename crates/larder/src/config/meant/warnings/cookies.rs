@@ -31,6 +31,9 @@ pub(super) fn find(
         if is_of_files || !answers_for_users(&policy, written) {
             continue;
         }
+        if given(&policy).is_none() && !names_users(defaults) {
+            continue;
+        }
         let is_lost = own.ttl.is_none() && settles(defaults);
         unsettled(&policy, is_lost.then_some(span), sink);
     }
@@ -39,16 +42,20 @@ pub(super) fn find(
     }
 }
 
-/// Warns if the policy has a lifetime and does not say what cookies mean. `at` is the place of a route that has lost what
-/// the defaults say of cookies.
+/// Warns if the policy has a lifetime, or is that of a route at `at` that has lost what the defaults say of cookies, and
+/// does not say what cookies mean.
 fn unsettled(policy: &Defaults, at: Option<&Range<usize>>, sink: &mut Sink<'_>) {
     if settles(policy) {
         return;
     }
-    let Some(given) = given(policy) else {
+    let given = given(policy);
+    let Some(place) = at.or(given) else {
         return;
     };
     let what = match mode(policy) {
+        _ if given.is_none() => {
+            "a user's page that names a lifetime is stored for everybody: nothing here says what cookies mean"
+        }
         _ if policy.graphql.is_some() => {
             "`ttl` has no effect on requests with cookies: nothing here says what cookies mean"
         }
@@ -69,7 +76,7 @@ fn unsettled(policy: &Defaults, at: Option<&Range<usize>>, sink: &mut Sink<'_>) 
     } else {
         names.to_owned()
     };
-    sink.warn(Fault::at(at.unwrap_or(given), what).instead(instead));
+    sink.warn(Fault::at(place, what).instead(instead));
 }
 
 fn mode(policy: &Defaults) -> Option<TtlMode> {
@@ -142,6 +149,17 @@ fn settles(policy: &Defaults) -> bool {
     let is_removed = edits
         .is_some_and(|edits| !is_graphql && names(edits.remove.as_ref(), |header| &header.value.0));
     is_bypassed || is_keyed || is_removed || policy.user_context.is_some()
+}
+
+/// Whether the policy names cookies of users.
+fn names_users(policy: &Defaults) -> bool {
+    let bypass = policy.bypass.as_ref().map(|table| &table.value);
+    let keyed = policy.key.as_ref().and_then(|key| key.cookies.as_ref());
+    let bypassed = bypass.and_then(|bypass| bypass.cookies.as_ref());
+    [count(keyed), count(bypassed)]
+        .into_iter()
+        .flatten()
+        .any(|names| names > 0)
 }
 
 fn count<T>(list: Option<&Many<T>>) -> Option<usize> {
