@@ -798,6 +798,46 @@ fn many_fields_of_requests_that_wait_stay_within_the_budget() {
     });
 }
 
+/// One connection of HTTP/2 has a hundred, and each is more here than on the wire.
+#[test]
+fn many_requests_that_wait_stay_within_the_budget() {
+    let (origin, larder) = small();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.otherwise(move |_| Reply::ok().cache("max-age=60").hold_head(&held));
+    let asked: Vec<_> = (0..100)
+        .flat_map(|number| request(2 * number + 1, "/"))
+        .collect();
+    let sent = [PREFACE.as_bytes(), &frame(4, 0, &[]), &asked].concat();
+    let clients: Vec<_> = (0..12)
+        .map(|_| {
+            let mut client = larder.client();
+            client.send(&sent);
+            client
+        })
+        .collect();
+    let answered = |class: &str| {
+        let name = format!("larder_responses_total{{class=\"{class}\"}}");
+        sample(&larder, &name)
+    };
+    wait_until("those are turned away for which there is no room", || {
+        answered("5xx") > 300
+    });
+    let in_flight = sample(&larder, "larder_in_flight_bytes");
+    assert!(
+        (1 << 20..=3 << 20).contains(&in_flight),
+        "{in_flight} bytes"
+    );
+    gate.open();
+    wait_until("all have an answer", || {
+        answered("2xx") + answered("5xx") == 1200
+    });
+    drop(clients);
+    wait_until("nothing is left", || {
+        sample(&larder, "larder_in_flight_bytes") == 0
+    });
+}
+
 /// Heads of answers that wait until their client reads.
 #[test]
 fn heads_that_are_not_read_over_http2_stay_within_the_budget() {

@@ -57,7 +57,7 @@ pub(super) fn from_file(
         if known.any(|known| known.address == url.value.address) {
             sink.push(
                 Fault::at(&url.span, "this server is listed twice")
-                    .instead("leave it out, or give one of them a `weight = 2`"),
+                    .instead("leave it out; for twice the share, give the other `weight = 2`"),
             );
             continue;
         }
