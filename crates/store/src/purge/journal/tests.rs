@@ -164,19 +164,19 @@ fn a_large_file_of_no_use_is_rewritten() {
     drop(log);
 }
 
-/// A file of purges, each a second after the one before.
 /// Anybody can have long addresses purged, and each start reads the file.
 #[test]
 fn a_file_of_too_much_forgets_the_older_half() {
     let scratch = Scratch::new();
     let (log, journal, ..) = keep(&scratch.log());
-    let long = "x".repeat(16 << 10);
-    let numbered = |number: u32| tag(&format!("{number}{long}"));
+    let rest = "x".repeat(16 << 10);
+    let numbered = |number: u32| tag(&format!("{number}{rest}"));
     let mut numbers = Vec::new();
     for number in 0..5000 {
         numbers.push(log.apply(numbered(number), NOW, None).sequence);
         if number % 500 == 0 {
-            assert_eq!(wait(journal.durable(numbers[number as usize])), Ok(()));
+            let last = numbers.last().copied().unwrap_or_default();
+            assert_eq!(wait(journal.durable(last)), Ok(()));
             let length = fs::metadata(scratch.log()).expect("there").len();
             assert!(length < 50 << 20, "{length}");
         }
@@ -190,10 +190,14 @@ fn a_file_of_too_much_forgets_the_older_half() {
     assert!((1000..2200).contains(&kept), "{kept}");
     let first = numbers.len() - kept;
     assert_eq!(again.floor, numbers[first - 1], "before it all is purged");
-    assert_eq!(again.entries[0].purge, numbered(first as u32));
+    assert_eq!(
+        again.entries[0].purge,
+        numbered(u32::try_from(first).unwrap())
+    );
     assert_eq!(again.entries[kept - 1].sequence, numbers[4999]);
 }
 
+/// A file of purges, each a second after the one before.
 fn file_of(purges: &[Purge]) -> Vec<u8> {
     let mut content = Vec::new();
     Item::Began(Base::default()).write(&mut content);
