@@ -160,7 +160,7 @@ impl Kind {
             Self::NoSocket => "this machine has no socket left to connect with",
             Self::Declined => "the server answers, but not with a page",
             Self::ConnectTimeout => "no connection in time",
-            Self::Tls => "TLS failed",
+            Self::Tls => "the TLS handshake failed",
             Self::NoUpgrade => "the server speaks HTTP/2, which has no upgrades",
             Self::Protocol => "the server broke the protocol",
             Self::StreamRefused => "the server takes no more requests for now",

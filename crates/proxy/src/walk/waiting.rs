@@ -69,8 +69,10 @@ impl<'a, A: Deref<Target = Ask>> AbandonGuard<'a, A> {
         let room = room(worker, &ask)?;
         let mut guard = Self::new(worker, ask, why);
         guard.room = room;
-        guard.is_counted = true;
-        worker.waiting.set(worker.waiting.get() + 1);
+        guard.is_counted = guard.ask.within.is_none();
+        if guard.is_counted {
+            worker.waiting.set(worker.waiting.get() + 1);
+        }
         Ok(guard)
     }
 

@@ -79,8 +79,9 @@ pub struct Origin {
     /// Time limits of a fetch.
     pub timeouts: Option<Timeouts>,
     /// Idle connections that each worker keeps to each server. One of HTTP/2 is idle while no fetch is under way on it; it
-    /// is closed within a second if there are too many, the oldest first. With `fastcgi` the default is none, because
-    /// each holds a process of the server.
+    /// is closed within a second if there are too many, the oldest first. One of HTTP/1.1 is not kept after a `HEAD`,
+    /// nor after a wish for another protocol that was declined. With `fastcgi` the default is none, because each holds
+    /// a process of the server.
     #[schemars(extend("default" = 256))]
     pub idle_connections: Option<At<Count>>,
     /// How long an idle connection is kept. Must be shorter than the servers allow. With `fastcgi` the default is ten

@@ -83,7 +83,8 @@ macro_rules! with_policy {
             largest_body: Text<Size>,
             /// Lifetime that clients are told, instead of the origin's `Cache-Control`. For an error (status 400 and
             /// above) never more than is left of its own lifetime. Answers that bypass the store or may not be stored
-            /// keep the origin's `Cache-Control`.
+            /// keep the origin's `Cache-Control`. An answer that has no lifetime here, or says `no-cache`, is told as
+            /// `private` too, unless it says `public` or `s-maxage`: browsers keep it, and caches further on do not.
             #[schemars(extend("examples" = ["0s"]))]
             browser_ttl: Text<Duration>,
             /// How long a request waits for another request that already fetches the same. Then it makes its own fetch;

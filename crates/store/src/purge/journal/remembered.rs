@@ -12,6 +12,9 @@ use std::collections::HashMap;
 /// A frame of a rewritten file is closed once it has this many bytes.
 const FRAME: usize = 1 << 20;
 
+/// A purge of everything, as it is written.
+const EVERYTHING: &[u8] = br#"{"everything":true}"#;
+
 /// More purges than a crash can lose.
 const LOST: u64 = 1 << 20;
 
@@ -102,17 +105,30 @@ impl<'a> Sum<'a> {
         self.base.position = self.base.position.max(last);
     }
 
-    /// Forgets the older purges, so that the texts of the rest take no more than `most` bytes.
+    /// Forgets the older purges, so that the rest takes no more than `most` bytes. One purge of everything takes their
+    /// place if some of them may not have reached the nodes that share the log.
     pub fn shorten(&mut self, most: u64) {
+        let weights: Vec<_> = self.weights().map(|weight| weight.bytes).collect();
         let mut bytes = 0;
-        let over = self.purges.iter().rev().find(|purged| {
-            bytes += purged.text.len() as u64;
-            bytes > most
+        let kept = weights.iter().rev().take_while(|weight| {
+            bytes += **weight;
+            bytes <= most
         });
-        if let Some(over) = over {
-            self.base.floor = self.base.floor.max(over.sequence);
-            self.forget();
+        let over = self.purges.len() - kept.count();
+        let dropped = self.purges.get_mut(..over).unwrap_or_default();
+        let are_sent = dropped.iter().all(|purged| purged.position.is_some());
+        let Some(last) = dropped.last_mut() else {
+            return;
+        };
+        let mut floor = last.sequence;
+        if !are_sent {
+            floor = floor.saturating_sub(1);
+            self.base.position = self.base.position.max(last.position);
+            last.position = None;
+            last.text = EVERYTHING;
         }
+        self.base.floor = self.base.floor.max(floor);
+        self.forget();
     }
 
     /// Lets the log go on after a start, with numbers that were never given out, not even to purges that a crash has

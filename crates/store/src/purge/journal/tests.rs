@@ -170,31 +170,48 @@ fn a_file_of_too_much_forgets_the_older_half() {
     let scratch = Scratch::new();
     let (log, journal, ..) = keep(&scratch.log());
     let rest = "x".repeat(16 << 10);
-    let numbered = |number: u32| tag(&format!("{number}{rest}"));
+    let numbered = |number: usize| tag(&format!("{number}{rest}"));
     let mut numbers = Vec::new();
     for number in 0..5000 {
         numbers.push(log.apply(numbered(number), NOW, None).sequence);
-        if number % 500 == 0 {
-            let last = numbers.last().copied().unwrap_or_default();
-            assert_eq!(wait(journal.durable(last)), Ok(()));
-            let length = fs::metadata(scratch.log()).expect("there").len();
-            assert!(length < 50 << 20, "{length}");
+        if number % 500 == 499 {
+            assert_eq!(wait(journal.durable(numbers[number])), Ok(()));
+            let bytes = fs::metadata(scratch.log()).expect("there").len();
+            assert!(bytes < 50 << 20, "{bytes}");
         }
     }
-    assert_eq!(wait(journal.durable(numbers[4999])), Ok(()));
     drop((log, journal));
 
     let (_log, _journal, again, opened) = keep(&scratch.log());
     assert_eq!(opened, Opened::Whole);
-    let kept = again.entries.len();
-    assert!((1000..2200).contains(&kept), "{kept}");
-    let first = numbers.len() - kept;
-    assert_eq!(again.floor, numbers[first - 1], "before it all is purged");
-    assert_eq!(
-        again.entries[0].purge,
-        numbered(u32::try_from(first).unwrap())
-    );
-    assert_eq!(again.entries[kept - 1].sequence, numbers[4999]);
+    let first = numbers.len() - again.entries.len();
+    assert!((2500..4500).contains(&first), "{first}");
+    let over = &again.entries[0];
+    assert_eq!(over.purge, Purge::hard(What::Everything), "for other nodes");
+    assert_eq!(over.sequence, numbers[first]);
+    assert_eq!(again.floor, numbers[first] - 1, "before it all is purged");
+    assert_eq!(again.entries[1].purge, numbered(first + 1));
+    let last = again.entries.last().map(|entry| entry.sequence);
+    assert_eq!(last, numbers.last().copied());
+}
+
+#[test]
+fn a_file_of_too_many_short_purges_is_not_rewritten_for_each() {
+    let mut bench = Bench::new();
+    for batch in 0..36 {
+        for number in 0..25_000 {
+            bench.purge(&format!("{batch}-{number}"));
+        }
+        assert_eq!(bench.write(), Ok(()));
+    }
+    let rewritten = bench.plan().replaced;
+    assert!((2..4).contains(&rewritten), "{rewritten}");
+    assert!(bench.plan().bytes.len() < 33 << 20);
+    for number in 0..20 {
+        bench.purge(&format!("{number}"));
+        assert_eq!(bench.write(), Ok(()));
+    }
+    assert_eq!(bench.plan().replaced, rewritten);
 }
 
 /// A file of purges, each a second after the one before.

@@ -113,7 +113,8 @@ impl Writing {
         self.end = bytes.len() as u64;
         self.live.retire(sum.base.floor);
         // Also if less of it was of no use than it seemed.
-        self.rewrite_at = self.end.saturating_mul(2).min(MOST);
+        let most = self.end.saturating_mul(2).min(MOST);
+        self.rewrite_at = most.max(self.end.saturating_add(LARGE));
         self.health = Health::Unsynced;
         self.medium.settle()?;
         self.health = Health::Good;

@@ -31,7 +31,9 @@ pub(super) fn find(
         if is_of_files || !answers_for_users(&policy, written) {
             continue;
         }
-        if given(&policy).is_none() && !names_users(defaults) {
+        let stores =
+            route.method.is_none() && policy.redirect_https.as_ref().is_none_or(|on| !on.value);
+        if given(&policy).is_none() && !(stores && names_users(defaults)) {
             continue;
         }
         let is_lost = own.ttl.is_none() && settles(defaults);
