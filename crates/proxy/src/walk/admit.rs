@@ -1,5 +1,6 @@
 //! Admit: whether an answer is stored, and in which form. The answer's lifetime is in `lifetime`, its stored fields in
-//! `fields`, the stored response in `made`, and what becomes of it after an update in `update`. `pump` brings its body into the store.
+//! `fields`, the stored response in `made`, and what becomes of it after an update in `update`. `pump` brings its body
+//! into the store.
 
 mod fields;
 mod lifetime;
