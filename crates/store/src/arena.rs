@@ -1,19 +1,26 @@
 //! Memory that the kernel sends without copying: a file in memory, which is mapped for readers.
 //!
-//! A body in it is written once, through the file, and then read through the mapping like any other bytes. To send a
-//! part of it, a plain connection tells the kernel where that lies in the file ([`place_of`]), and the kernel sends the
-//! pages themselves. The pages stay as they are until the client has them, whatever happens here: what nobody reads any
-//! longer is not overwritten but cut out of the file, and whoever still has its pages keeps them.
+//! A body in it is written once, through the file: as it comes ([`Growing`]), or when all of it is there ([`keep`]).
+//! What is written is read through the mapping like any other bytes. To send a part of it, a plain connection tells the
+//! kernel where that lies in the file ([`place_of`]), and the kernel sends the pages themselves. Their written bytes
+//! stay as they are until the client has them, whatever happens here: what nobody reads any longer is not overwritten
+//! but cut out of the file, and whoever still has its pages keeps them.
 //!
 //! That holds for whole pages. If a large page also holds something else, or is on its way to a client, a part of it is
 //! not cut out but cleared in place. What is written there next would then go out to that client. So the file has small
 //! pages only, even if the system prefers large ones: each page is made by touching the mapping, which is advised to
 //! have small ones. And no place is used again whose pages are still there.
 //!
-//! The file is as long as addresses are cheap: for each size of [`Extent`], there is room for more than the budget. So
+//! The file is as long as addresses are cheap: for each size of [`Extent`], there is room for more than the budget, and
+//! for as much that grows. So
 //! it never has to be compacted, and takes no more memory than what lies in it, rounded up to pages.
 
+mod growing;
+
+pub(crate) use growing::{Growing, Grown};
+
 use bytes::Bytes;
+use growing::Places;
 use memmap2::{Advice, MmapOptions, MmapRaw};
 use rustix::{
     fs::{
@@ -29,6 +36,7 @@ use std::{
     fmt,
     fs::File,
     io,
+    ops::Range,
     os::{
         fd::{AsFd, BorrowedFd},
         unix::fs::FileExt,
@@ -58,6 +66,7 @@ struct Arena {
     /// Never written through, and never referred to except where an [`Extent`] lies.
     map: MmapRaw,
     free: Mutex<Free>,
+    growing: Places,
 }
 
 /// The unused places of the file, in pages.
@@ -87,7 +96,7 @@ struct Lent(Arc<Extent>);
 /// Those of the system.
 pub fn open(budget: u64) -> io::Result<()> {
     if ARENA.get().is_none() {
-        let _ = ARENA.set(Arena::new(budget.saturating_mul(SIZES))?);
+        let _ = ARENA.set(Arena::new(budget)?);
     }
     Ok(())
 }
@@ -144,7 +153,9 @@ pub(crate) fn keep(pieces: &[Bytes], length: usize) -> Option<Arc<Extent>> {
 }
 
 impl Arena {
-    fn new(length: u64) -> io::Result<Self> {
+    fn new(budget: u64) -> io::Result<Self> {
+        // What is stored, and as much that grows.
+        let length = budget.saturating_mul(2 * SIZES);
         if page_size() != PAGE {
             return Err(io::ErrorKind::Unsupported.into());
         }
@@ -164,6 +175,7 @@ impl Arena {
             file,
             map,
             free: Mutex::default(),
+            growing: Places::new(budget),
         };
         // Older systems cannot do that, and get no arena.
         arena.touch(0, PAGE)?;
@@ -222,6 +234,27 @@ impl Extent {
     pub(crate) fn weight(&self) -> u64 {
         weight(self.length)
     }
+
+    /// The bytes of `part`, which must be written.
+    fn part(&self, part: &Range<usize>) -> &[u8] {
+        debug_assert!(part.start <= part.end && part.end <= self.length);
+        let begin = self
+            .arena
+            .map
+            .as_ptr()
+            .wrapping_add(self.first * PAGE + part.start);
+        #[expect(
+            unsafe_code,
+            reason = "these bytes are the extent's alone: mapped for as long as the process lives, written before anybody \
+            refers to them, and not again before nobody has the extent"
+        )]
+        // SAFETY: see above. Bytes of an extent that grows are referred to once they are written (`Grown::bytes`), and
+        // what follows them is written beside them. They lie within the mapping (`Arena::take`), and its file is never
+        // shorter.
+        unsafe {
+            slice::from_raw_parts(begin, part.len())
+        }
+    }
 }
 
 impl Drop for Extent {
@@ -237,21 +270,7 @@ impl Drop for Extent {
 
 impl AsRef<[u8]> for Lent {
     fn as_ref(&self) -> &[u8] {
-        let Extent {
-            arena,
-            first,
-            length,
-        } = &*self.0;
-        let begin = arena.map.as_ptr().wrapping_add(first * PAGE);
-        #[expect(
-            unsafe_code,
-            reason = "these bytes are the extent's alone: mapped for as long as the process lives, written before anybody has the \
-            extent, and not again before nobody has it"
-        )]
-        // SAFETY: see above. The bytes lie within the mapping (`Arena::take`), and its file is never shorter.
-        unsafe {
-            slice::from_raw_parts(begin, *length)
-        }
+        self.0.part(&(0..self.0.length))
     }
 }
 

@@ -101,6 +101,11 @@ impl Reservation {
         }
     }
 
+    /// Creates an empty reservation of the same budget.
+    pub(crate) fn another(&self) -> Self {
+        self.budget.reservation()
+    }
+
     /// The budget of which it holds a part.
     pub fn budget(&self) -> &Budget {
         &self.budget

@@ -10,6 +10,7 @@ mod https;
 mod kinds;
 mod limits;
 mod listen;
+mod machine;
 mod matchers;
 mod names;
 mod origins;
@@ -111,6 +112,7 @@ pub(super) fn build(
     https::check(&listeners, written, flags, &mut sink);
     if beside.probe.is_some() {
         outside::check(written, &mut sink);
+        machine::check(memory, written.memory.as_ref(), flags, &mut sink);
     }
     let origins = origins::build(written, flags, beside.running, &mut sink);
     let largest_body = largest_body(memory, disk.as_ref());

@@ -971,3 +971,14 @@ fn a_lifetime_without_a_word_on_cookies_is_warned_of() {
         assert_eq!(other.text() == "user=1", is_for_all, "{config}: {other:?}");
     }
 }
+
+#[test]
+fn a_store_that_the_machine_has_no_memory_for_is_warned_of() {
+    let said = warnings(&format!("memory.size = \"100TiB\"\n{ORIGIN}"));
+    assert!(
+        said.contains("100.0 TiB") && said.contains("1 warning in"),
+        "{said}"
+    );
+    assert!(said.contains("write `size = \""), "{said}");
+    assert_eq!(warnings(&format!("memory.size = \"2MiB\"\n{ORIGIN}")), "");
+}

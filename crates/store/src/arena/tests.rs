@@ -1,4 +1,5 @@
-use super::*;
+use super::{growing::Places, *};
+use crate::Budget;
 use proptest::prelude::*;
 use rustix::fs::sendfile;
 use std::io::{Read, pipe};
@@ -36,6 +37,51 @@ proptest! {
         prop_assert!(pages * PAGE < length + length / 4 + PAGE);
         prop_assert!(pages.trailing_zeros() + 3 >= usize::BITS - pages.leading_zeros());
     }
+}
+
+proptest! {
+    #[test]
+    fn what_grows_is_read_as_it_comes_and_counted_until_it_is_whole_or_gone(pieces in prop::collection::vec(1..20_000_usize, 3..12), missing in 0..2_usize) {
+        open(BUDGET).expect("a file in memory");
+        let budget = Budget::new(BUDGET);
+        let length = pieces.iter().sum::<usize>() + missing;
+        prop_assume!(takes(length));
+        let mut growing = Growing::begin(length, budget.reservation()).expect("a place");
+        let (mut all, mut lent) = (Vec::new(), Vec::new());
+        for (number, length) in pieces.into_iter().enumerate() {
+            let piece = vec![number as u8; length];
+            prop_assert_eq!(growing.append(&piece), Some(true));
+            let begin = all.len();
+            all.extend(piece);
+            lent.push((begin, growing.grown().bytes(begin..usize::MAX)));
+            let pages = all.len().div_ceil(PAGE) * PAGE;
+            prop_assert_eq!(budget.reserved(), pages as u64);
+        }
+        prop_assert_eq!(growing.append(&vec![0; missing + 1]), None, "more than was announced");
+        let whole = growing.finish();
+        prop_assert_eq!(whole.is_some(), missing == 0);
+        prop_assert_eq!(budget.reserved() == 0, missing == 0, "they still have it");
+        if let Some(whole) = whole {
+            prop_assert_eq!(&whole.bytes(), &all);
+        }
+        for (begin, bytes) in &lent {
+            prop_assert_eq!(&bytes[..], &all[*begin..begin + bytes.len()]);
+        }
+        drop(lent);
+        prop_assert_eq!(budget.reserved(), 0);
+    }
+}
+
+/// Addresses are not given back for other sizes, and what grows takes them before it takes memory.
+#[test]
+fn what_grows_has_no_more_places_than_the_budget() {
+    open(BUDGET).expect("a file in memory");
+    let places = Places::new(3 * LEAST as u64);
+    let take = |bytes| places.take(bytes as u64);
+    assert!(take(2 * LEAST) && !take(2 * LEAST) && take(LEAST) && !take(1));
+    places.give_back(LEAST as u64);
+    assert!(take(LEAST));
+    assert!(Growing::begin(LEAST - 1, Budget::new(BUDGET).reservation()).is_none());
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(super) struct FillState {
     /// What is in memory.
     pub held: Held,
     pub keeping: Keeping,
-    /// What `held` takes of the budget, as long as a reader may want it, and at least `ahead`.
+    /// What `held` takes of the budget outside the arena, as long as a reader may want it, and at least `ahead`.
     pub reservation: Reservation,
     /// What a backed fill takes of the budget at least: as much as waits for the device where memory is short.
     ahead: u64,
@@ -120,7 +120,7 @@ impl FillState {
     /// Takes room in the budget for `bytes` that have come. False if there is none; it is taken all the same, because
     /// they are here until the readers have them.
     pub fn take_room(&mut self, bytes: u64) -> bool {
-        let all = self.held.bytes().saturating_add(bytes);
+        let all = self.held.elsewhere().saturating_add(bytes);
         let more = all.saturating_sub(self.reservation.bytes());
         let fits = self.reservation.grow(more);
         if !fits {
@@ -143,7 +143,7 @@ impl FillState {
     /// Notes that nothing more will wait for the device.
     pub fn give_room_back(&mut self) {
         self.ahead = 0;
-        self.reservation.shrink_to(self.held.bytes());
+        self.reservation.shrink_to(self.held.elsewhere());
     }
 
     /// Whether some reader needs what is not in memory.
@@ -163,7 +163,7 @@ impl FillState {
         };
         self.held.trim(written, self.slowest(), window);
         self.reservation
-            .shrink_to(self.held.bytes().max(self.ahead));
+            .shrink_to(self.held.elsewhere().max(self.ahead));
     }
 
     /// Stops keeping the body: the fill goes on only for its present readers.

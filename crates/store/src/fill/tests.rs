@@ -12,6 +12,8 @@ use std::{
     time::Duration,
 };
 
+mod mapped;
+
 fn begin(limit: u64) -> (Arc<Fill>, Writer) {
     Fill::begin(Budget::new(limit).reservation())
 }

@@ -1,18 +1,20 @@
-//! The writer of a fill: what it says of the body, and where it puts the pieces. [`waiting`] tells when it may go on,
-//! and [`ending`] how it ends.
+//! The writer of a fill: what it says of the body, and what becomes of the pieces. [`placing`] tells where they lie in
+//! memory, [`waiting`] when the writer may go on, and [`ending`] how it ends.
 
 mod ending;
+mod placing;
 mod waiting;
 
 use super::{Backing, Broken, Deserted, End, Fill, FillState, Keeping, Overflow};
 use crate::BodyPiece;
-use bytes::Bytes;
+use placing::Place;
 use std::sync::Arc;
 
 /// Writes a fill. If it is dropped without [`finish`](Self::finish), the fill has failed.
 #[derive(Debug)]
 pub struct Writer {
     fill: Arc<Fill>,
+    place: Place,
     overflow: Option<Arc<dyn Overflow>>,
     backing: Option<Box<dyn Backing>>,
     /// Bytes handed over to the backing.
@@ -37,6 +39,7 @@ impl Writer {
     pub(super) fn new(fill: Arc<Fill>) -> Self {
         Self {
             fill,
+            place: Place::Open,
             overflow: None,
             backing: None,
             handed: 0,
@@ -77,21 +80,14 @@ impl Writer {
         self.overflow = Some(overflow);
     }
 
-    /// Appends a copy of `piece` in an allocation of its own: what arrives from a connection is often a slice of a much
-    /// larger buffer. If the budget is exhausted, the fill [overflows](Self::overflow). One that is backed already is
+    /// Appends a copy of `piece`: what arrives from a connection is often a slice of a much larger buffer. If the budget is exhausted, the fill [overflows](Self::overflow). One that is backed already is
     /// spilled, unless it helps to hold less of it.
     pub fn push(&mut self, piece: &[u8]) -> Pushed {
         if piece.is_empty() {
             return self.pushed();
         }
-        // Copied without the lock, so that readers need not wait.
-        let copy = Bytes::copy_from_slice(piece);
-        let mut state = self.fill.lock();
-        let spilled = state.is_spilled();
-        let fits = state.take_room(piece.len() as u64);
-        state.held.append(copy);
-        state.readers.wake();
-        drop(state);
+        let spilled = self.is_spilled();
+        let fits = self.put(piece);
         match (spilled, fits) {
             (true, _) => Pushed::Spilled,
             (false, true) => Pushed::Kept,
@@ -107,6 +103,7 @@ impl Writer {
         if !matches!(self.fill.lock().keeping, Keeping::Memory) {
             return self.pushed();
         }
+        self.place = Place::Elsewhere;
         let length = self.fill.length();
         let overflow = self.overflow.as_ref();
         let Some(backing) = overflow.and_then(|overflow| overflow.begin(length)) else {
@@ -148,6 +145,7 @@ impl Writer {
         // Takes account of what the device has written since.
         self.settle();
         self.backing = None;
+        self.place = Place::Elsewhere;
         self.fill.lock().spill();
     }
 

@@ -1,6 +1,7 @@
 //! What is allowed, but hardly meant.
 
 mod cookies;
+mod keys;
 mod names;
 mod paths;
 
@@ -32,6 +33,7 @@ pub(super) fn find(written: &written::Config, source: &str, sink: &mut Sink<'_>)
     names::find(&routes, &policies, source, sink);
     for policy in &policies {
         keyed_credentials(policy, sink);
+        keys::find(policy, sink);
     }
     for route in &routes {
         refused_purges(route, defaults, sink);

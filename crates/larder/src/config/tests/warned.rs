@@ -144,3 +144,40 @@ fn a_route_redirects_to_https_where_nobody_answers() {
     assert!(defaults(true).contains(nobody));
     assert_eq!(defaults(false), "");
 }
+
+#[test]
+fn keys_that_hold_less_than_is_needed_or_more() {
+    let graphql = "[[route]]\npath = \"/graphql\"\n";
+    let end = "[route.graphql]\n";
+    let (query, extensions) = ("without their `query`", "without their `extensions`");
+    for (key, told) in [
+        ("key.query = \"none\"\n", query),
+        (
+            "key.query = [\"query\", \"operationName\", \"variables\"]\n",
+            extensions,
+        ),
+        ("key.query_except = [\"utm_*\", \"ext*\"]\n", extensions),
+        ("key.drop = \"query\"\n", query),
+        (
+            "key.query = [\"query\", \"operationName\", \"variables\", \"extensions\"]\n",
+            "",
+        ),
+        ("key.query_except = \"utm_*\"\n", ""),
+        ("key.drop_tracking = true\n", ""),
+    ] {
+        let said = warnings(&format!("{ORIGIN}{graphql}{key}{end}"));
+        assert!(
+            said.contains(told) && said.is_empty() == told.is_empty(),
+            "{key}: {said}"
+        );
+        let elsewhere = warnings(&format!("{ORIGIN}{graphql}{key}"));
+        assert_eq!(elsewhere, "", "{key}: it is no GraphQL");
+    }
+    let coded = "[defaults]\nkey.headers = [\"Accept-Language\", \"Accept-Encoding\"]\n";
+    let said = warnings(&format!("{ORIGIN}{coded}"));
+    assert!(
+        said.contains("`Accept-Encoding`") && said.lines().count() == 1,
+        "{said}"
+    );
+    assert_eq!(warnings(&format!("{ORIGIN}{coded}compress = false\n")), "");
+}

@@ -1,8 +1,12 @@
 //! How a writer ends its fill: with what was kept as a body for the store, or with a failure.
 
-use super::{Broken, End, FillState, Keeping, Writer};
+use super::{Broken, End, FillState, Keeping, Writer, placing::Place};
 use crate::{Body, fill::held::Held};
-use std::task::{Context, Poll, ready};
+use bytes::Bytes;
+use std::{
+    mem,
+    task::{Context, Poll, ready},
+};
 
 impl Writer {
     /// Ends the body, and tells its readers. Ready when it is known whether the body is kept: for a backed fill when
@@ -59,7 +63,7 @@ impl Writer {
             state.reservation.release();
             if let Some(joined) = body.as_ref().and_then(Body::in_one) {
                 // Readers that are not done need no copy of their own.
-                copied = std::mem::replace(&mut state.held, Held::whole(joined));
+                copied = mem::replace(&mut state.held, Held::whole(joined));
             }
         }
         drop(state);
@@ -67,15 +71,27 @@ impl Writer {
         body
     }
 
-    /// What is kept of the body. A body in memory is copied without the lock, so that no reader waits. Nobody else adds
-    /// to the fill, or makes it keep less.
+    /// What is kept of the body. A body in memory that did not come in one place is copied without the lock, so that no
+    /// reader waits. Nobody else adds to the fill, or makes it keep less.
     fn kept(&mut self) -> Option<Body> {
+        if let Place::Arena(growing) = mem::replace(&mut self.place, Place::Elsewhere)
+            && let Some(extent) = growing.finish()
+        {
+            return Some(Body::Mapped(extent));
+        }
         let state = self.fill.lock();
         match &state.keeping {
             Keeping::Memory => {
-                let pieces = state.held.pieces().cloned();
-                let (pieces, length) = (pieces.collect(), state.held.received() as usize);
+                let (pieces, is_apart) = (state.held.pieces(), !state.held.is_mapped());
+                let (pieces, length): (Vec<Bytes>, _) =
+                    (pieces.collect(), state.held.received() as usize);
                 drop(state);
+                // Nobody can tell whether others have bytes of the arena.
+                let pieces = if is_apart {
+                    pieces
+                } else {
+                    vec![pieces.concat().into()]
+                };
                 Some(Body::kept(pieces, length))
             }
             Keeping::Backed(_) => self.whole.take().map(Body::from),
