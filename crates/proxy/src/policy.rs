@@ -6,6 +6,7 @@ mod graphql;
 mod lifetime;
 mod patterns;
 mod purge;
+mod routes;
 
 pub use compress::Compress;
 pub use graphql::{GraphQl, Operation};
@@ -13,6 +14,7 @@ pub(crate) use lifetime::seconds;
 pub use lifetime::{Lifetime, LifetimeMode, Stale, StatusPattern};
 pub use patterns::{AnyPath, FieldPattern, HostPattern, NamePattern, PathPattern, TextPattern};
 pub use purge::{PurgePolicy, Unadmitted};
+pub use routes::Routes;
 
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use ipnet::IpNet;
@@ -22,8 +24,8 @@ use std::{sync::Arc, time::Duration};
 /// Everything that the walk needs of the configuration. Replaced as a whole on reload.
 #[derive(Debug, Clone)]
 pub struct Site {
-    /// The routes: the first match wins, and the last one matches everything.
-    pub routes: Vec<Route>,
+    /// The routes.
+    pub routes: Routes,
     /// What answers tell about how they were made.
     pub report: Report,
     /// The pseudonym of this cache in `Via`, and its name in `Cache-Status`.

@@ -15,7 +15,7 @@ pub use digest::digest;
 pub use readings::{take, unrefused};
 
 use crate::policy::{
-    FieldPattern, HostPattern, KeySpec, Matcher, NamePattern, PathPattern, Route, TextPattern,
+    FieldPattern, HostPattern, KeySpec, Matcher, NamePattern, PathPattern, Routes, TextPattern,
 };
 use http::{HeaderMap, Method};
 use rules::key::QueryChoice;
@@ -39,12 +39,12 @@ pub struct Subject<'a> {
 
 /// Returns the index of the first route that matches; the last route if none does (it matches everything by
 /// construction).
-pub fn choose(routes: &[Route], subject: &Subject<'_>) -> usize {
+pub fn choose(routes: &Routes, subject: &Subject<'_>) -> usize {
     let cookies = Cookies::of(subject.fields);
-    routes
-        .iter()
-        .position(|route| route.matcher.matches(subject, &cookies))
-        .unwrap_or(routes.len().saturating_sub(1))
+    let mut candidates = routes.candidates(subject.host);
+    candidates
+        .find(|(_, route)| route.matcher.matches(subject, &cookies))
+        .map_or(routes.len().saturating_sub(1), |(position, _)| position)
 }
 
 impl Matcher {

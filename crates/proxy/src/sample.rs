@@ -119,7 +119,7 @@ pub(crate) fn route(matcher: Matcher, policy: Policy) -> Route {
 /// A site of one route that trusts 10.0.0.0/8.
 pub(crate) fn site(policy: Policy) -> Site {
     Site {
-        routes: vec![route(Matcher::default(), policy)],
+        routes: vec![route(Matcher::default(), policy)].into(),
         report: Report {
             cache_status: true,
             key: false,

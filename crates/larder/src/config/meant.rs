@@ -140,7 +140,7 @@ pub(super) fn build(
         log: settings::log(written.log.as_ref(), flags),
         origins: origins.all(),
         site: Site {
-            routes,
+            routes: routes.into(),
             report,
             name: settings::name(written),
             trusted: settings::trusted(written),

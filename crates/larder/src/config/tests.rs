@@ -135,7 +135,7 @@ fn without_a_file_one_origin_is_enough() {
     assert_eq!(config.memory, 512 << 20);
     assert_eq!(config.log.access, AccessTarget::Off);
     assert_eq!(config.origins.len(), 1);
-    let [route] = config.site.routes.as_slice() else {
+    let [route] = &*config.site.routes else {
         panic!("one route");
     };
     assert!(route.policy.cache && route.policy.lifetime.by_status.is_empty());
@@ -191,7 +191,7 @@ fn a_route_replaces_keys_of_the_defaults_whole() {
         "[defaults]\nttl = \"1s\"\nstale.if_error = \"1h\"\nkey.sort = true\n\
          [[route]]\npath = \"/a/*\"\nttl.any = \"2s\"\nstale.while_revalidate = \"3s\"\n{ORIGIN}"
     ));
-    let [a, rest] = config.site.routes.as_slice() else {
+    let [a, rest] = &*config.site.routes else {
         panic!("two routes");
     };
     assert_eq!(
@@ -214,7 +214,7 @@ fn what_some_routes_store_may_stand_in_the_defaults() {
         let config = good(&format!(
             "[defaults]\n{preset}cache = false\nttl = \"10s\"\n[[route]]\npath = \"/static/*\"\ncache = true\n{ORIGIN}"
         ));
-        let [stored, .., rest] = config.site.routes.as_slice() else {
+        let [stored, .., rest] = &*config.site.routes else {
             panic!("two routes");
         };
         assert!(stored.policy.cache && !rest.policy.cache);

@@ -211,10 +211,12 @@ fn lifetimes(site: &Arc<Site>, wanted: &Wanted) -> (Vec<Lifetime>, usize) {
 fn with_lifetime(site: &Site, duration: Duration) -> Site {
     let Ttl(by_status) = Ttl::usual(duration);
     let mut site = site.clone();
-    for route in &mut site.routes {
+    let routes = site.routes.iter().cloned().map(|mut route| {
         let mut policy = Policy::clone(&route.policy);
         policy.lifetime.by_status.clone_from(&by_status);
         route.policy = Arc::new(policy);
-    }
+        route
+    });
+    site.routes = routes.collect();
     site
 }

@@ -44,7 +44,7 @@ fn several() -> Site {
         route(Matcher::default(), policy(key_spec())),
     ];
     Site {
-        routes,
+        routes: routes.into(),
         ..site(policy(key_spec()))
     }
 }

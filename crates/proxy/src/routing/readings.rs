@@ -2,7 +2,7 @@
 //! or takes its method from the query.
 
 use super::{Cookies, Matcher, Subject, any_cookie_is, choose, has_special_name, scripts};
-use crate::policy::Route;
+use crate::policy::{Route, Routes};
 use http::Method;
 use rules::key;
 use std::iter;
@@ -19,7 +19,7 @@ pub(super) struct Reading {
 /// first that matches, or one that refuses the request as some origin may read its path and query, or the script that
 /// the path runs. What a route is chosen by that only some origins read so is not kept on it.
 #[inline]
-pub fn take(routes: &[Route], subject: &Subject<'_>) -> (usize, bool) {
+pub fn take(routes: &Routes, subject: &Subject<'_>) -> (usize, bool) {
     let route = choose(routes, subject);
     let readings = readings(routes, subject);
     let is_ambiguous = is_ambiguous(routes, &readings, route, subject.path);
@@ -40,8 +40,8 @@ fn is_by_reading(route: Option<&Route>, subject: &Subject<'_>) -> bool {
 
 /// Returns the other readings of the subject: of its path, of its query, and of its method as the query names it. Empty
 /// if one route is for all of them.
-fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
-    if let [only] = routes
+fn readings(routes: &Routes, subject: &Subject<'_>) -> Vec<Reading> {
+    if let [only] = &**routes
         && only.policy.bypass.paths.is_empty()
     {
         // The only route is taken, however the path is read.
@@ -68,7 +68,7 @@ fn readings(routes: &[Route], subject: &Subject<'_>) -> Vec<Reading> {
 
 /// Returns where each of these `paths` in place of the subject's leads. `suits` is as for [`choose_each`].
 pub(super) fn lead_to(
-    routes: &[Route],
+    routes: &Routes,
     subject: &Subject<'_>,
     paths: &[String],
     suits: impl Fn(&Matcher) -> bool,
@@ -158,7 +158,7 @@ const METHODS: [Method; 7] = [
 
 /// Returns the best-known methods that no route refuses for the subject, whatever its own method, in any reading that
 /// an origin may have of its path and query.
-pub fn unrefused(routes: &[Route], subject: &Subject<'_>) -> Vec<Method> {
+pub fn unrefused(routes: &Routes, subject: &Subject<'_>) -> Vec<Method> {
     let others = key::readings(subject.path);
     let paths: Vec<&str> = iter::once(subject.path)
         .chain(others.iter().map(String::as_str))
@@ -205,12 +205,13 @@ fn judge_otherwise(subject: &Subject<'_>) -> impl Fn(&Matcher) -> bool {
 /// As [`choose`] for each of `subjects`, which differ only in path and method. The other conditions of
 /// each route are judged at most once, by `suits`, since that may take long.
 fn choose_each(
-    routes: &[Route],
+    routes: &Routes,
     subjects: &[Subject<'_>],
     suits: impl Fn(&Matcher) -> bool,
 ) -> Vec<usize> {
     let mut chosen = vec![None; subjects.len()];
-    for (index, Route { matcher, .. }) in routes.iter().enumerate() {
+    let host = subjects.first().map_or("", |subject| subject.host);
+    for (index, Route { matcher, .. }) in routes.candidates(host) {
         if chosen.iter().all(Option::is_some) {
             break;
         }

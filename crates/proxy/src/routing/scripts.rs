@@ -8,7 +8,7 @@ use super::{
     Subject,
     readings::{judge, lead_to, refuses},
 };
-use crate::policy::Route;
+use crate::policy::Routes;
 use memchr::memchr_iter;
 use rules::key;
 use std::borrow::Cow;
@@ -23,7 +23,7 @@ const MOST: usize = 3;
 
 /// Returns the route that refuses a script which the subject's path may run, if it comes before the route `taken` and
 /// names paths at all.
-pub(super) fn refusing(routes: &[Route], subject: &Subject<'_>, taken: usize) -> Option<usize> {
+pub(super) fn refusing(routes: &Routes, subject: &Subject<'_>, taken: usize) -> Option<usize> {
     if taken == 0
         || !may_name_script_in_units(subject.path)
         || !(0..taken).any(|index| refuses(routes, index))

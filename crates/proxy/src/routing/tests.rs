@@ -241,8 +241,9 @@ proptest! {
             fields: &fields,
             client: Client::default(),
         };
+        let routes: Routes = routes.into();
         let taken = choose(&routes, &subject);
-        let matches = |route: &Route| route.matcher.matches(&subject, &Cookies::of(&fields));
+        let matches = |route: &crate::policy::Route| route.matcher.matches(&subject, &Cookies::of(&fields));
         prop_assert!(matches(&routes[taken]) && !routes[..taken].iter().any(matches));
     }
 }

@@ -14,7 +14,9 @@ fn site() -> Site {
         ..Matcher::default()
     };
     let mut site = sample::site(sample::policy(sample::key_spec()));
-    site.routes.insert(0, sample::route(matcher, together));
+    let mut routes = site.routes.to_vec();
+    routes.insert(0, sample::route(matcher, together));
+    site.routes = routes.into();
     site
 }
 

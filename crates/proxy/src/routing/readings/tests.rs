@@ -35,7 +35,7 @@ fn limited(path: &str, methods: &[Method], cookies: &[&str]) -> Route {
 }
 
 /// Which routes are taken for `subjects`, and how often `suits` was called.
-fn chosen(routes: &[Route], subjects: &[Subject<'_>]) -> (Vec<usize>, usize) {
+fn chosen(routes: &Routes, subjects: &[Subject<'_>]) -> (Vec<usize>, usize) {
     let count = Cell::new(0);
     let suits = judge(&subjects[0]);
     let chosen = choose_each(routes, subjects, |matcher| {
@@ -57,6 +57,7 @@ fn what_a_route_asks_of_cookies_is_looked_up_once_for_all_readings() {
         .collect();
     routes.push(limited("/a/b", &[], &[]));
     routes.push(limited("", &[], &[]));
+    let routes: Routes = routes.into();
     let sent = fields(&[("cookie", "c=1; d=2")]);
     let subject = asked(path, &Method::GET, &sent);
     let subjects: Vec<_> = paths
@@ -88,11 +89,12 @@ fn a_byte_that_need_not_be_encoded_leads_to_what_it_means() {
     let mut passing = policy(key_spec());
     let passed = ["/wiki/Special:", "/own/"].map(|path| PathPattern::Prefix(path.into()));
     passing.bypass.paths = AnyPath::of(passed.to_vec());
-    let routes = [
+    let routes: Routes = vec![
         route(limited("/@admin/", &[], &[]).matcher, refusing),
         limited("/a:b/", &[], &[]),
         route(Matcher::default(), passing),
-    ];
+    ]
+    .into();
     let none = HeaderMap::new();
     for (path, expected) in [
         ("/@admin/x", (0, false)),
@@ -125,12 +127,13 @@ fn a_cookie_in_another_reading_leads_to_its_route_and_past_the_store() {
     refusing.refuses = Some(StatusCode::FORBIDDEN);
     let mut passing = policy(key_spec());
     passing.cache = false;
-    let routes = [
+    let routes: Routes = vec![
         route(limited("/", &[], &["blocked"]).matcher, refusing),
         route(limited("/own/", &[], &["sid"]).matcher, passing),
         limited("/", &[], &["beta", "wp_beta", "dotted.beta"]),
         limited("", &[], &[]),
-    ];
+    ]
+    .into();
     for (path, cookie, expected) in [
         ("/x", "beta=1", (2, false)),
         ("/x", "BETA=1", (2, true)),
@@ -169,11 +172,12 @@ fn a_parameter_under_another_name_leads_to_what_it_may_be() {
         policy.refuses = refuses;
         route(matcher, policy)
     };
-    let routes = [
+    let routes: Routes = vec![
         by_query("rest_route", Some(StatusCode::METHOD_NOT_ALLOWED)),
         by_query("feed", None),
         limited("", &[], &[]),
-    ];
+    ]
+    .into();
     let none = HeaderMap::new();
     for (query, expected) in [
         ("rest_route=/1", (0, false)),
@@ -218,7 +222,7 @@ proptest! {
         paths in prop::collection::vec("/[ab]{0,2}(/[ab]{0,2}){0,2}", 1..8),
         cookie in prop::sample::select(vec!["", "x", "y=1", "x; z"]),
     ) {
-        let routes: Vec<_> = routes
+        let routes: Routes = routes
             .iter()
             .map(|(path, methods, cookies)| limited(path, methods, cookies))
             .collect();

@@ -16,7 +16,7 @@ fn taken(routes: &[Route], path: &str) -> (usize, bool) {
         fields: &HeaderMap::new(),
         client: Client::default(),
     };
-    take(routes, &subject)
+    take(&routes.to_vec().into(), &subject)
 }
 
 fn of_paths(paths: &[PathPattern], refuses: bool) -> Route {
@@ -36,7 +36,7 @@ fn exact(path: &str) -> PathPattern {
 #[test]
 fn a_refused_script_is_refused_whatever_follows_its_name() {
     let refused = [exact("/xmlrpc.php"), PathPattern::Prefix("/admin/".into())];
-    let routes = [
+    let routes = vec![
         of_paths(&[exact("/open.php"), exact("/index.php")], false),
         of_paths(&refused, true),
         of_paths(&[PathPattern::Prefix("/kept/".into())], false),
@@ -71,7 +71,7 @@ fn a_refused_script_is_refused_whatever_follows_its_name() {
 /// Somebody to whom an earlier route opens the path is not refused, nor is everything where a refusal names no path.
 #[test]
 fn a_refusal_that_would_not_have_come_first_refuses_nothing() {
-    let routes = [
+    let routes = vec![
         of_paths(&[PathPattern::Prefix("/a.php/".into())], false),
         of_paths(&[exact("/a.php")], true),
         of_paths(&[], true),
