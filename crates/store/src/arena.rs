@@ -12,8 +12,8 @@
 //! have small ones. And no place is used again whose pages are still there.
 //!
 //! The file is as long as addresses are cheap: for each size of [`Extent`], there is room for more than the budget, and
-//! for as much that grows. So
-//! it never has to be compacted, and takes no more memory than what lies in it, rounded up to pages.
+//! for as much that grows. So it never has to be compacted, and takes no more memory than what lies in it, rounded up
+//! to pages.
 
 mod growing;
 
@@ -66,6 +66,7 @@ struct Arena {
     /// Never written through, and never referred to except where an [`Extent`] lies.
     map: MmapRaw,
     free: Mutex<Free>,
+    /// Counts the places of extents that grow.
     growing: Places,
 }
 

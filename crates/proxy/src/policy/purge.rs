@@ -221,6 +221,12 @@ mod tests {
                 &[("cf-connecting-ip", "192.0.2.1")],
                 false,
             ),
+            (
+                Some("127.0.0.1"),
+                &[("fastly-client-ip", "192.0.2.1")],
+                false,
+            ),
+            (Some("127.0.0.1"), &[("cdn-loop", "cdn.example")], false),
             // So does a page in a browser on this machine.
             (
                 Some("127.0.0.1"),

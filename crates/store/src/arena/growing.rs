@@ -9,7 +9,7 @@ use std::{
     ops::Range,
     os::unix::fs::FileExt,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{
             AtomicU64, AtomicUsize,
             Ordering::{Acquire, Relaxed, Release},
@@ -98,7 +98,7 @@ impl Growing {
     }
 
     /// Appends `piece`. Returns whether the budget had room; it is taken in any case. `None`, with nothing appended, if
-    /// the piece is longer than what is still to come, or the system refuses.
+    /// the piece is longer than what is still to come, or the system refuses; then this is the end of what lies here.
     pub(crate) fn append(&mut self, piece: &[u8]) -> Option<bool> {
         let (grown, extent) = (&self.grown, &self.grown.extent);
         let at = grown.written.load(Relaxed);
@@ -129,8 +129,7 @@ impl Growing {
     pub(crate) fn finish(self) -> Option<Arc<Extent>> {
         let grown = &self.grown;
         (grown.written.load(Relaxed) == grown.extent.length).then(|| {
-            let mut room = grown.room.lock().unwrap_or_else(PoisonError::into_inner);
-            room.release();
+            grown.lock().release();
             grown.extent.clone()
         })
     }
@@ -145,15 +144,33 @@ impl Grown {
         Bytes::from_owner(LentPart { grown, part })
     }
 
+    /// What it holds of the budget.
+    pub(crate) fn room(&self) -> u64 {
+        self.lock().bytes()
+    }
+
+    /// Passes `bytes` of that, or all of it if it is less, on to another reservation.
+    pub(crate) fn pass_room(&self, bytes: u64, to: &mut Reservation) {
+        let mut room = self.lock();
+        let passed = bytes.min(room.bytes());
+        let left = room.bytes() - passed;
+        room.shrink_to(left);
+        to.take(passed);
+    }
+
     /// Counts `pages` more. Returns whether there was room.
     fn take_room(&self, pages: usize) -> bool {
         let bytes = (pages * PAGE) as u64;
-        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut room = self.lock();
         let fits = room.grow(bytes);
         if !fits {
             room.take(bytes);
         }
         fits
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reservation> {
+        self.room.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What memory holds of a fill: its last bytes, in pieces; the first of them in the arena, if it was begun there.
 
-use crate::arena::Grown;
+use crate::{Reservation, arena::Grown};
 use bytes::Bytes;
 use std::{collections::VecDeque, sync::Arc};
 
@@ -8,6 +8,10 @@ use std::{collections::VecDeque, sync::Arc};
 const MANY: usize = 64;
 /// Joining makes pieces of at most this many bytes.
 const JOINED: usize = 4096;
+
+/// A reader gets at most so many bytes of the arena at once. What it has got counts as read, so that more is fetched for
+/// it.
+const LENT: u64 = 128 << 10;
 
 /// The first bytes of a body, in the arena.
 #[derive(Debug)]
@@ -57,10 +61,22 @@ impl Held {
         self.received - self.first()
     }
 
-    /// Bytes in memory that are not in the arena, where they have a reservation of their own.
-    pub fn elsewhere(&self) -> u64 {
+    /// Bytes in memory outside the arena, where they have a reservation of their own.
+    pub fn outside(&self) -> u64 {
         let mapped = self.mapped.as_ref().map_or(0, |mapped| mapped.end);
         self.bytes() - mapped
+    }
+
+    /// What the bytes in the arena hold of the budget.
+    pub fn room(&self) -> u64 {
+        self.mapped.as_ref().map_or(0, |mapped| mapped.grown.room())
+    }
+
+    /// Passes `bytes` of that on to another reservation.
+    pub fn pass_room(&self, bytes: u64, to: &mut Reservation) {
+        if let Some(mapped) = &self.mapped {
+            mapped.grown.pass_room(bytes, to);
+        }
     }
 
     /// Whether it begins in the arena.
@@ -73,7 +89,8 @@ impl Held {
         if let Some(mapped) = &self.mapped
             && at < mapped.end
         {
-            return Some(mapped.grown.bytes(at as usize..mapped.end as usize));
+            let end = mapped.end.min(at + LENT);
+            return Some(mapped.grown.bytes(at as usize..end as usize));
         }
         let next = self.pieces.partition_point(|(first, _)| *first <= at);
         let (first, piece) = self.pieces.get(next.checked_sub(1)?)?;

@@ -120,7 +120,7 @@ impl FillState {
     /// Takes room in the budget for `bytes` that have come. False if there is none; it is taken all the same, because
     /// they are here until the readers have them.
     pub fn take_room(&mut self, bytes: u64) -> bool {
-        let all = self.held.elsewhere().saturating_add(bytes);
+        let all = self.held.outside().saturating_add(bytes);
         let more = all.saturating_sub(self.reservation.bytes());
         let fits = self.reservation.grow(more);
         if !fits {
@@ -132,9 +132,12 @@ impl FillState {
     /// Takes room in the budget for what will wait for the device. False if memory is too short for that.
     pub fn take_room_ahead(&mut self) -> bool {
         let ahead = self.window / AHEAD;
-        let more = ahead.saturating_sub(self.reservation.bytes());
-        let fits = self.reservation.grow_sparing(more);
+        let lacking = ahead.saturating_sub(self.reservation.bytes());
+        // What lies in the arena is the first that waits for the device, and has its room.
+        let there = lacking.min(self.held.room());
+        let fits = self.reservation.grow_sparing(lacking - there);
         if fits {
+            self.held.pass_room(there, &mut self.reservation);
             self.ahead = ahead;
         }
         fits
@@ -143,7 +146,7 @@ impl FillState {
     /// Notes that nothing more will wait for the device.
     pub fn give_room_back(&mut self) {
         self.ahead = 0;
-        self.reservation.shrink_to(self.held.elsewhere());
+        self.reservation.shrink_to(self.held.outside());
     }
 
     /// Whether some reader needs what is not in memory.
@@ -163,7 +166,7 @@ impl FillState {
         };
         self.held.trim(written, self.slowest(), window);
         self.reservation
-            .shrink_to(self.held.elsewhere().max(self.ahead));
+            .shrink_to(self.held.outside().max(self.ahead));
     }
 
     /// Stops keeping the body: the fill goes on only for its present readers.

@@ -80,8 +80,9 @@ impl Writer {
         self.overflow = Some(overflow);
     }
 
-    /// Appends a copy of `piece`: what arrives from a connection is often a slice of a much larger buffer. If the budget is exhausted, the fill [overflows](Self::overflow). One that is backed already is
-    /// spilled, unless it helps to hold less of it.
+    /// Appends a copy of `piece`: what arrives from a connection is often a slice of a much larger buffer. If the budget
+    /// is exhausted, the fill [overflows](Self::overflow). One that is backed already is spilled, unless it helps to
+    /// hold less of it.
     pub fn push(&mut self, piece: &[u8]) -> Pushed {
         if piece.is_empty() {
             return self.pushed();
@@ -103,7 +104,7 @@ impl Writer {
         if !matches!(self.fill.lock().keeping, Keeping::Memory) {
             return self.pushed();
         }
-        self.place = Place::Elsewhere;
+        self.place = Place::Outside;
         let length = self.fill.length();
         let overflow = self.overflow.as_ref();
         let Some(backing) = overflow.and_then(|overflow| overflow.begin(length)) else {
@@ -145,7 +146,7 @@ impl Writer {
         // Takes account of what the device has written since.
         self.settle();
         self.backing = None;
-        self.place = Place::Elsewhere;
+        self.place = Place::Outside;
         self.fill.lock().spill();
     }
 

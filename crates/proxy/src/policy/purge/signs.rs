@@ -26,7 +26,7 @@ macro_rules! signs {
 /// Fields with which proxies name the client they act for, and those with which browsers name the page that sends the
 /// request. No purge client sends any of them, except that some fill `Referer` in with what they ask for. A page can
 /// make its reader's browser omit most of the latter, which is why `Accept-Language` counts too.
-static SIGNS: [Sign; 16] = signs![
+static SIGNS: [Sign; 26] = signs![
     "x-forwarded-for"
     "forwarded"
     "via"
@@ -39,6 +39,16 @@ static SIGNS: [Sign; 16] = signs![
     "x-forwarded-host"
     "true-client-ip"
     "cf-connecting-ip"
+    "cf-connecting-ipv6"
+    "cdn-loop"
+    "fastly-client-ip"
+    "fly-client-ip"
+    "x-azure-clientip"
+    "x-azure-socketip"
+    "x-appengine-user-ip"
+    "x-envoy-external-address"
+    "proxy-client-ip"
+    "wl-proxy-client-ip"
     "origin"
     "sec-fetch-site"
     "referer"

@@ -72,3 +72,42 @@ fn a_body_that_ends_before_its_announced_length_is_copied() {
     };
     assert!(bytes == of(1, 10_000) && arena::place_of(&bytes).is_none() && bytes.is_unique());
 }
+
+/// Its first bytes wait for the device, and have room already.
+#[test]
+fn a_body_that_outgrows_the_budget_goes_on_to_the_device() {
+    arena::open(64 << 20).expect("a file in memory");
+    let device = device(usize::MAX, 1);
+    let budget = Budget::new(1 << 20);
+    let mut others = budget.reservation();
+    others.hold(600 << 10);
+    let (fill, mut writer) = backed(&device, &budget, WINDOW);
+    let mut reader = fill.reader().expect("fresh");
+    writer.announce(Some(900_000));
+    for byte in 0..9 {
+        let piece = of(byte, 100_000);
+        assert_eq!(writer.push(&piece), Pushed::Kept, "{byte}");
+        assert!(room(&mut writer), "{byte}");
+    }
+    let after = budget.reserved() - others.bytes();
+    assert!(after <= WINDOW / 4 + 100_000, "{after}");
+    assert!(end(&mut writer) && writer.finish().is_some());
+    let whole: Vec<u8> = (0..9).flat_map(|byte| of(byte, 100_000)).collect();
+    assert!(read(&mut reader) == whole);
+    drop((reader, fill, others));
+    assert_eq!(budget.reserved(), 0);
+}
+
+/// What it has got counts as read.
+#[test]
+fn a_reader_gets_no_more_at_once_than_from_a_connection() {
+    arena::open(64 << 20).expect("a file in memory");
+    let (fill, mut writer) = begin(2 << 20);
+    writer.announce(Some(900_000));
+    writer.push(&of(1, 800_000));
+    let mut reader = fill.reader().expect("fresh");
+    let Poll::Ready(Some(Ok(first))) = next(&mut reader) else {
+        panic!("it has come");
+    };
+    assert_eq!((first.len(), fill.slowest()), (128 << 10, 128 << 10));
+}

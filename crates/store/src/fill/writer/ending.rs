@@ -74,24 +74,23 @@ impl Writer {
     /// What is kept of the body. A body in memory that did not come in one place is copied without the lock, so that no
     /// reader waits. Nobody else adds to the fill, or makes it keep less.
     fn kept(&mut self) -> Option<Body> {
-        if let Place::Arena(growing) = mem::replace(&mut self.place, Place::Elsewhere)
-            && let Some(extent) = growing.finish()
-        {
-            return Some(Body::Mapped(extent));
-        }
+        let place = mem::replace(&mut self.place, Place::Outside);
         let state = self.fill.lock();
         match &state.keeping {
             Keeping::Memory => {
-                let (pieces, is_apart) = (state.held.pieces(), !state.held.is_mapped());
-                let (pieces, length): (Vec<Bytes>, _) =
-                    (pieces.collect(), state.held.received() as usize);
+                if let Place::Arena(growing) = place
+                    && let Some(extent) = growing.finish()
+                {
+                    return Some(Body::Mapped(extent));
+                }
+                let mut pieces: Vec<Bytes> = state.held.pieces().collect();
+                let (length, begins_mapped) =
+                    (state.held.received() as usize, state.held.is_mapped());
                 drop(state);
-                // Nobody can tell whether others have bytes of the arena.
-                let pieces = if is_apart {
-                    pieces
-                } else {
-                    vec![pieces.concat().into()]
-                };
+                if begins_mapped {
+                    // Bytes of the arena have an owner, so that a body of them could not tell who else has it.
+                    pieces = vec![pieces.concat().into()];
+                }
                 Some(Body::kept(pieces, length))
             }
             Keeping::Backed(_) => self.whole.take().map(Body::from),

@@ -14,8 +14,8 @@ pub(super) enum Place {
     Open,
     /// All pieces are there so far.
     Arena(Growing),
-    /// What comes next lies elsewhere.
-    Elsewhere,
+    /// What comes next lies outside the arena.
+    Outside,
 }
 
 impl Writer {
@@ -23,7 +23,7 @@ impl Writer {
     pub(super) fn put(&mut self, piece: &[u8]) -> bool {
         if matches!(self.place, Place::Open) {
             let growing = begin(&self.fill.lock());
-            self.place = growing.map_or(Place::Elsewhere, Place::Arena);
+            self.place = growing.map_or(Place::Outside, Place::Arena);
         }
         // Copied without the lock, so that readers need not wait.
         if let Place::Arena(growing) = &mut self.place {
@@ -34,7 +34,7 @@ impl Writer {
                 state.readers.wake();
                 return fits;
             }
-            self.place = Place::Elsewhere;
+            self.place = Place::Outside;
         }
         let copy = Bytes::copy_from_slice(piece);
         let mut state = self.fill.lock();

@@ -147,13 +147,22 @@ pub const OF_SCHEME: [&str; 18] = [
 ];
 
 /// Fields in which trusted proxies name the client's address, besides `X-Forwarded-For`, which is written anew.
-pub static OF_ADDRESS: [HeaderName; 6] = [
+pub static OF_ADDRESS: [HeaderName; 15] = [
     HeaderName::from_static("x-real-ip"),
     HeaderName::from_static("x-client-ip"),
     HeaderName::from_static("x-cluster-client-ip"),
     HeaderName::from_static("client-ip"),
     HeaderName::from_static("true-client-ip"),
     HeaderName::from_static("cf-connecting-ip"),
+    HeaderName::from_static("cf-connecting-ipv6"),
+    HeaderName::from_static("fastly-client-ip"),
+    HeaderName::from_static("fly-client-ip"),
+    HeaderName::from_static("x-azure-clientip"),
+    HeaderName::from_static("x-azure-socketip"),
+    HeaderName::from_static("x-appengine-user-ip"),
+    HeaderName::from_static("x-envoy-external-address"),
+    HeaderName::from_static("proxy-client-ip"),
+    HeaderName::from_static("wl-proxy-client-ip"),
 ];
 
 /// Whether a field is one of [`POISONOUS`] or [`OF_ADDRESS`].
@@ -179,6 +188,7 @@ fn may_mislead(name: &HeaderName) -> bool {
             | [b'c', b'l' | b'f', ..]
             | [b't', b'r', b'u', ..]
             | [b'w', b'l', b'-', ..]
+            | [b'p', b'r', b'o', b'x', b'y', b'-', ..]
             | [b'd', b'i', b's', ..]
             | [b'h', b'o', b's', b't', b'-', ..]
     )
