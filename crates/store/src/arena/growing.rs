@@ -39,7 +39,7 @@ pub(crate) struct Grown {
     extent: Arc<Extent>,
     /// Bytes that are written. They are not written again.
     written: AtomicUsize,
-    /// What its pages take of the budget, until it is stored or nobody has it any more.
+    /// What its pages take of the budget, until all of it has come or nobody has it any more.
     room: Mutex<Reservation>,
 }
 
