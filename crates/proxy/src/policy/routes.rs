@@ -10,7 +10,7 @@ const MANY: usize = 32;
 #[derive(Debug, Clone, Default)]
 pub struct Routes {
     all: Vec<Route>,
-    /// The positions of routes that are for a few hosts by name, by each of these. Empty if there are few routes.
+    /// The positions of routes that name all their hosts, by each of these. Empty if there are few routes.
     by_host: HashMap<String, Vec<usize>>,
     /// The positions of all others.
     others: Vec<usize>,
@@ -59,7 +59,7 @@ impl From<Vec<Route>> for Routes {
         let (mut by_host, mut others) = (HashMap::new(), Vec::new());
         for (position, route) in all.iter().enumerate() {
             match names(route).filter(|_| all.len() >= MANY) {
-                Some(names) => put(&mut by_host, names, position),
+                Some(names) => put(&mut by_host, &names, position),
                 None => others.push(position),
             }
         }
@@ -72,13 +72,9 @@ impl From<Vec<Route>> for Routes {
 }
 
 /// Puts the position under each of the names, once.
-fn put<'a>(
-    by_host: &mut HashMap<String, Vec<usize>>,
-    names: impl Iterator<Item = &'a str>,
-    position: usize,
-) {
+fn put(by_host: &mut HashMap<String, Vec<usize>>, names: &[&str], position: usize) {
     for name in names {
-        let positions = by_host.entry(name.to_owned()).or_default();
+        let positions = by_host.entry((*name).to_owned()).or_default();
         if positions.last() != Some(&position) {
             positions.push(position);
         }
@@ -92,16 +88,14 @@ impl FromIterator<Route> for Routes {
 }
 
 /// Returns the hosts that the route is for; `None` if it is for hosts without naming them.
-fn names(route: &Route) -> Option<impl Iterator<Item = &str>> {
-    let hosts = &route.matcher.hosts;
-    let name = |host: &'_ HostPattern| matches!(host, HostPattern::Exact(_));
-    let is_named = !hosts.is_empty() && hosts.iter().all(name);
-    is_named.then(|| {
-        hosts.iter().filter_map(|host| match host {
-            HostPattern::Exact(name) => Some(name.as_str()),
-            HostPattern::Any | HostPattern::Suffix(_) => None,
-        })
-    })
+fn names(route: &Route) -> Option<Vec<&str>> {
+    let hosts = route.matcher.hosts.iter();
+    let names = hosts.map(|host| match host {
+        HostPattern::Exact(name) => Some(name.as_str()),
+        HostPattern::Any | HostPattern::Suffix(_) => None,
+    });
+    let names: Vec<_> = names.collect::<Option<_>>()?;
+    (!names.is_empty()).then_some(names)
 }
 
 impl<'a> Iterator for Candidates<'a> {
