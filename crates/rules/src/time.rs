@@ -42,13 +42,13 @@ impl Time {
     /// The moment `by` later, saturating at the last moment that can be expressed.
     #[must_use]
     pub const fn plus(self, by: Duration) -> Self {
-        let by = by.as_millis();
-        let by = if by > u64::MAX as u128 {
-            u64::MAX
-        } else {
-            by as u64
-        };
-        Self(self.0.saturating_add(by))
+        Self(self.0.saturating_add(millis(by)))
+    }
+
+    /// The moment `by` earlier, saturating at the first moment that can be expressed.
+    #[must_use]
+    pub const fn minus(self, by: Duration) -> Self {
+        Self(self.0.saturating_sub(millis(by)))
     }
 
     /// Parses an HTTP date in any of the three formats (RFC 9110 section 5.6.7); `None` if it is not one.
@@ -69,6 +69,16 @@ impl Time {
 }
 
 /// A moment before 1970 counts as the epoch.
+/// Returns a duration in milliseconds, at most as many as a time has.
+const fn millis(by: Duration) -> u64 {
+    let by = by.as_millis();
+    if by > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        by as u64
+    }
+}
+
 impl From<SystemTime> for Time {
     fn from(moment: SystemTime) -> Self {
         let since = moment.duration_since(SystemTime::UNIX_EPOCH);

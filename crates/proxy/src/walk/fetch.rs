@@ -222,7 +222,7 @@ impl<'a> Fetch<'a> {
     /// else](Self::second_plan). `writer` is as for `fetch`.
     pub async fn run(&mut self, writer: Option<Writer>) -> Fetched {
         let mut plan = self.plan();
-        let began = self.times.request;
+        let mut before = Duration::ZERO;
         let mut answer = self.exchange(&plan).await;
         if answer
             .as_ref()
@@ -231,6 +231,7 @@ impl<'a> Fetch<'a> {
             // An answer holds a turn and a connection until it is read, and the second request needs both.
             drop(answer);
             plan = self.second_plan(&plan);
+            before = self.took;
             self.times.request = clock::now();
             let again = self.exchange(&plan).await;
             answer = again.and_then(|response| {
@@ -238,7 +239,9 @@ impl<'a> Fetch<'a> {
                 (!is_useless).then_some(response).ok_or(Failure::Unasked)
             });
         }
-        self.times.response = began.plus(self.took);
+        // By the clock as it is now, for both: it may have been set meanwhile.
+        self.times.response = clock::now();
+        self.times.request = self.times.response.minus(self.took.saturating_sub(before));
         let origin_status = answer
             .as_ref()
             .ok()

@@ -109,6 +109,9 @@ fn moments_neither_overflow_nor_go_below_zero() {
     let end = Time::from_millis(u64::MAX);
     assert_eq!(end.plus(Duration::from_secs(1)), end);
     assert_eq!(EXAMPLE.plus(Duration::MAX), end);
+    let second = Duration::from_secs(1);
+    assert_eq!(EXAMPLE.plus(second).minus(second), EXAMPLE);
+    assert_eq!(EXAMPLE.minus(Duration::MAX), Time::default());
     assert_eq!(EXAMPLE.since(NOW), Duration::ZERO);
     assert_eq!(end.to_http(), "Fri, 31 Dec 9999 23:59:59 GMT");
 }
